@@ -1,0 +1,1 @@
+"""The ranker: retrieves from a project's memory and records how."""

@@ -1,0 +1,1 @@
+"""What the ranker speaks of: plain frozen values."""

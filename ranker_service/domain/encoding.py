@@ -1,0 +1,40 @@
+"""What an encoder makes of a text."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+"""Shape (dimension,), L2-normalised."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The token vectors of one unit, special tokens left out: row i is `values[i] * scales[i]`, of length about one.
+
+    Shapes: values (tokens, dimension) int8, scales (tokens,) float16.
+    """
+
+    values: NDArray[np.int8]
+    scales: NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEncoding:
+    """A unit's pooled vector and, where they are kept, its token vectors."""
+
+    vector: Vector
+    token_vectors: TokenVectors | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEncoding:
+    """A query's pooled vector, its token vectors (tokens, dimension) of length one without special tokens, how many tokens
+    it has and how many of them the encoder's window held."""
+
+    vector: Vector
+    token_vectors: NDArray[Any]
+    token_count: int
+    tokens_encoded: int

@@ -1,0 +1,1 @@
+"""Bytes to units: commits, the overlay of layers, parsers and the chunker."""

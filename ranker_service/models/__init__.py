@@ -1,0 +1,1 @@
+"""The encoder and the rerankers; the only room that imports torch."""

@@ -1,0 +1,1 @@
+"""Delivers traces to history; the only room that knows history exists."""

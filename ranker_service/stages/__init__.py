@@ -1,0 +1,1 @@
+"""One stage a file; no input or output, no clock."""

@@ -1,0 +1,1 @@
+"""Domain values as contract messages."""
