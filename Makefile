@@ -1,21 +1,47 @@
 # Every target sets up what it needs.
 .DEFAULT_GOAL := help
+SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+SOURCES := ranker_service history_service clients/python tests bench protos/generate.py
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-setup: $(READY) ## make .venv and install everything; nothing when nothing changed
+setup: $(READY) ## make .venv and install everything; does nothing when nothing changed
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+demo: setup ## sync a sample memory, ask it, and see how every answer came about
+	@$(BIN)/ranktrail demo
+
+up: setup ## both services, until Ctrl-C
+	@$(BIN)/ranktrail up
+
+test: setup ## every test that this machine can run
+	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+check: setup ## lint, types, contracts, then every test
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/buf lint protos
+	$(BIN)/buf breaking protos --against protos/released.binpb
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test
+
 protos: setup ## generate the Python stubs
 	$(BIN)/python protos/generate.py
 
-.PHONY: help setup protos
+bench: setup ## every comparison, side by side with its peer
+	@for question in bench/[a-z]*.py; do echo "== $$question"; $(BIN)/python $$question || exit 1; done
+
+clean: ## remove what setup made
+	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.PHONY: help setup demo up test check protos bench clean

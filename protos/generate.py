@@ -16,7 +16,9 @@ def generate(target: Path) -> None:
     target.mkdir(parents=True)
     sources = sorted(str(path.relative_to(PROTOS)) for path in (PROTOS / "ranktrail").rglob("*.proto"))
     include = files("grpc_tools") / "_proto"
-    plugins = [f"--plugin={name}={Path(sys.executable).parent / name}" for name in ("protoc-gen-mypy", "protoc-gen-mypy_grpc")]
+    plugins = [
+        f"--plugin={name}={Path(sys.executable).parent / name}" for name in ("protoc-gen-mypy", "protoc-gen-mypy_grpc")
+    ]
     outputs = [f"--{kind}_out={target}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")]
     code = protoc.main(["protoc", f"-I{PROTOS}", f"-I{include}", *plugins, *outputs, *sources])
     if code != 0:

@@ -1,10 +1,12 @@
 """What the ranker's inside asks of its outside."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from ranker_service.domain.encoding import QueryEncoding, UnitEncoding
 from ranker_service.domain.ranking import ModelScore, RerankItem
+from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 
 
@@ -75,3 +77,12 @@ class TraceSink(Protocol):
     def finished(self, trace: RunTrace) -> None:
         """Keep a terminal trace; when this returns it survives the end of the process."""
 
+
+class CorpusKeeper(Protocol):
+    """Keeps what undelivered Runs need of a memory until history has it."""
+
+    def register(self, memory: EffectiveMemory, body_path: Callable[[str], Path]) -> None:
+        """Announce a memory before any Run is ranked with it; `body_path` finds a body by digest."""
+
+    def retain(self, project_id: str) -> None:
+        """Take over the bodies of the project's undelivered corpora; after this their files may be deleted."""

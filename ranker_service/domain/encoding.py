@@ -31,8 +31,11 @@ class UnitEncoding:
 
 @dataclass(frozen=True, slots=True)
 class QueryEncoding:
-    """A query's pooled vector, its token vectors (tokens, dimension) of length one without special tokens, how many tokens
-    it has and how many of them the encoder's window held."""
+    """What an encoder makes of a query.
+
+    `token_vectors` has shape (tokens, dimension), rows of length one, special tokens left out. `token_count` counts the
+    query's tokens, `tokens_encoded` those that the encoder's window held.
+    """
 
     vector: Vector
     token_vectors: NDArray[Any]

@@ -38,7 +38,7 @@ class ProjectNotFound(RankerError):
     """Nobody committed to this project."""
 
     def __init__(self, project_id: str) -> None:
-        super().__init__(f"project_id {project_id!r} is not known: commit to it first, for example with `ranktrail sync`")
+        super().__init__(f"project_id {project_id!r} is not known: commit to it first, as `ranktrail sync` does")
         self.project_id = project_id
 
 

@@ -1,5 +1,8 @@
-"""What stages hand on. A row is a unit's position in the index, whose rows are in unit_key order, so the lower row wins
-every tie that unit_key decides."""
+"""What stages hand on.
+
+A row is a unit's position in the index, whose rows are in unit_key order, so the lower row wins every tie that unit_key
+decides.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

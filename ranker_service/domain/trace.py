@@ -5,6 +5,8 @@ from enum import Enum
 
 from ranker_service.domain.candidate import Candidate
 
+MAX_SUMMARY_BYTES = 1_024
+
 
 class Stage(Enum):
     """The stages of a Run, in order."""
@@ -58,11 +60,15 @@ class StageLatency:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a Run failed. `code` is a stable word."""
+    """Why a Run failed. `code` is a stable word; `summary` is cut to 1,024 bytes of UTF-8, on a character boundary."""
 
     stage: Stage
     code: str
     summary: str
+
+    def __post_init__(self) -> None:
+        encoded = self.summary.encode("utf-8", "replace")[:MAX_SUMMARY_BYTES]
+        object.__setattr__(self, "summary", encoded.decode("utf-8", "ignore"))
 
 
 @dataclass(slots=True)
@@ -87,3 +93,16 @@ class RunTrace:
     returned_token_count: int | None = None
     failure: Failure | None = None
     complete_time_us: int | None = None
+
+    def add_latency(self, stage: Stage, duration_us: int) -> None:
+        """Add time to a stage; the latencies stay in the order of the stages, each stage once."""
+        duration_us += sum(latency.duration_us for latency in self.stage_latencies if latency.stage is stage)
+        kept = [latency for latency in self.stage_latencies if latency.stage is not stage]
+        self.stage_latencies = sorted([*kept, StageLatency(stage, duration_us)], key=_stage_order)
+
+
+_STAGE_ORDER = {stage: position for position, stage in enumerate(Stage)}
+
+
+def _stage_order(latency: StageLatency) -> int:
+    return _STAGE_ORDER[latency.stage]

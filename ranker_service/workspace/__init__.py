@@ -1,0 +1,1 @@
+"""Projects, their commits, their memories and their indexes."""

@@ -1,0 +1,60 @@
+"""Builds indexes one after another in the background; a build uses every core by itself."""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+
+from ranker_service.domain.trace import Failure, Stage
+from ranker_service.workspace.project import BuildCancelled, Project
+
+_LOG = logging.getLogger(__name__)
+
+
+class Builds:
+    """A queue of projects whose index is to be built, each at most once in it, and the thread that works it off."""
+
+    def __init__(self, on_built: Callable[[Project], None]) -> None:
+        self._on_built = on_built
+        self._queue: queue.SimpleQueue[Project | None] = queue.SimpleQueue()
+        self._waiting: set[str] = set()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="index-builds", daemon=True)
+        self._thread.start()
+
+    def request(self, project: Project) -> None:
+        """Build the project's index soon, for the memory that it has by then."""
+        with self._lock:
+            if project.project_id in self._waiting:
+                return
+            self._waiting.add(project.project_id)
+        with project.changed:
+            project.build_failure = None
+        self._queue.put(project)
+
+    def is_waiting(self, project: Project) -> bool:
+        """Say whether a build is requested and has not begun."""
+        return project.project_id in self._waiting
+
+    def close(self) -> None:
+        """End after the build under way; the process does not wait for it."""
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while (project := self._queue.get()) is not None:
+            with self._lock:
+                self._waiting.discard(project.project_id)
+            self._build(project)
+
+    def _build(self, project: Project) -> None:
+        try:
+            project.build_index()
+            self._on_built(project)
+        except BuildCancelled:
+            _LOG.info("build of project %r was given up: its storage is being removed", project.project_id)
+        except Exception:
+            _LOG.exception("build of project %r failed", project.project_id)
+            summary = "the index could not be built; the ranker's log says why"
+            with project.changed:
+                project.build_failure = Failure(Stage.INDEX_ENSURE, "index_build_failed", summary)
+                project.changed.notify_all()

@@ -1,0 +1,184 @@
+"""The registry of projects: commits go in, memories and indexes come out."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker_service.domain.digest import canonical_json, digest_of
+from ranker_service.domain.errors import IndexNotReady, ProjectNotFound, StageFailed
+from ranker_service.domain.profile import IndexSettings
+from ranker_service.domain.resource import EffectiveMemory, Layer
+from ranker_service.index.snapshot import Snapshot
+from ranker_service.memory.commits import Commit, CommitDraft, CommitMode, CommitStore
+from ranker_service.memory.files import write_durably
+from ranker_service.ports import CorpusKeeper, Encoder
+from ranker_service.workspace.builds import Builds
+from ranker_service.workspace.indexer import BuildProgress, Indexer
+from ranker_service.workspace.project import TRASH_SUFFIX, Project
+
+_IDENTITY = "project.json"
+PROGRESS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyIndex:
+    """A complete index of a project's present memory."""
+
+    index_revision: str
+    effective_memory_hash: str
+    unit_count: int
+    token_vector_bytes: int
+
+
+class Workspace:
+    """Every project of one data directory; safe to call from any thread."""
+
+    def __init__(self, directory: Path, encoder: Encoder, settings: IndexSettings, corpora: CorpusKeeper) -> None:
+        self._projects_directory = directory / "projects"
+        self._projects_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._encoder = encoder
+        self._settings = settings
+        self._corpora = corpora
+        self._organization = CommitStore(directory / "organization")
+        self._builds = Builds(self._collect_garbage)
+        self._lock = threading.RLock()
+        self._unpublished: dict[str, Project] = {}
+        self._projects = {project.project_id: project for project in self._load()}
+        for project in self._projects.values():
+            self._builds.request(project)
+
+    def projects(self) -> list[Project]:
+        """Return every known project, in project_id order."""
+        with self._lock:
+            return [self._projects[project_id] for project_id in sorted(self._projects)]
+
+    def project(self, project_id: str) -> Project:
+        """Return a known project; raise ProjectNotFound."""
+        with self._lock:
+            project = self._projects.get(project_id)
+        if project is None:
+            raise ProjectNotFound(project_id)
+        return project
+
+    def begin_commit(self, project_id: str, layer: Layer, mode: CommitMode, expected_parent: str | None) -> CommitDraft:
+        """Begin a commit to a layer; the project becomes known when it is published."""
+        return self._committed_to(project_id, layer).begin(layer, mode, expected_parent)
+
+    def publish(self, project_id: str, layer: Layer, draft: CommitDraft) -> tuple[Commit, EffectiveMemory | None]:
+        """Publish a draft; return the commit and the project's memory (None for the organization), and start builds."""
+        commit = draft.publish()
+        concerned = self.projects() if layer is Layer.ORGANIZATION else [self._make_known(project_id)]
+        memories = [project.refresh() for project in concerned]
+        for project in concerned:
+            self._builds.request(project)
+        return commit, None if layer is Layer.ORGANIZATION else memories[0]
+
+    def layer_store(self, project_id: str, layer: Layer) -> CommitStore:
+        """Return a layer's store; raise ProjectNotFound."""
+        return self._organization if layer is Layer.ORGANIZATION else self.project(project_id).store(layer)
+
+    def snapshot(self, project: Project) -> tuple[Snapshot, bool]:
+        """Return the last complete index and whether this loaded it.
+
+        Raises IndexNotReady or StageFailed (index_damaged); either has the index built in the background.
+        """
+        try:
+            return project.snapshot()
+        except (IndexNotReady, StageFailed):
+            self._builds.request(project)
+            raise
+
+    def ensure_index(self, project_id: str) -> Iterator[BuildProgress | ReadyIndex]:
+        """Yield progress until the index of the present memory is complete, at least once a second; then yield it.
+
+        Raises ProjectNotFound, and StageFailed where the build failed.
+        """
+        project = self.project(project_id)
+        while True:
+            if project.is_current():
+                yield _ready(project.snapshot()[0])
+                return
+            self._builds.request(project)
+            yield from self._progress(project)
+
+    def _progress(self, project: Project) -> Iterator[BuildProgress]:
+        """Yield progress until there is no build under way or waiting."""
+        last: BuildProgress | None = None
+        while True:
+            with project.changed:
+                project.changed.wait(PROGRESS_SECONDS)
+                progress, failure = project.build, project.build_failure
+            if failure is not None:
+                raise StageFailed(failure.stage, failure.code, failure.summary)
+            if progress is not None and progress != last:
+                yield progress
+                last = progress
+            if progress is None and not self._builds.is_waiting(project):
+                return
+
+    def clear_project(self, project_id: str) -> int:
+        """Remove a project's commits and indexes; return the bytes freed; raise ProjectNotFound."""
+        return self.project(project_id).clear()
+
+    def delete_project(self, project_id: str) -> int:
+        """Forget a project and remove its storage; return the bytes freed; raise ProjectNotFound."""
+        project = self.project(project_id)
+        with self._lock:
+            self._projects.pop(project_id, None)
+        return project.delete()
+
+    def close(self) -> None:
+        """Take no more builds."""
+        self._builds.close()
+
+    def _committed_to(self, project_id: str, layer: Layer) -> CommitStore:
+        """Return the store of a layer, of a project that need not be known yet."""
+        if layer is Layer.ORGANIZATION:
+            return self._organization
+        with self._lock:
+            project = self._projects.get(project_id) or self._unpublished.get(project_id)
+            if project is None:
+                project = self._unpublished[project_id] = self._open(project_id)
+        return project.store(layer)
+
+    def _make_known(self, project_id: str) -> Project:
+        with self._lock:
+            project = self._unpublished.pop(project_id, None)
+            if project is not None:
+                write_durably(self._directory(project_id) / _IDENTITY, canonical_json({"project_id": project_id}))
+                self._projects[project_id] = project
+            return self._projects[project_id]
+
+    def _load(self) -> Iterator[Project]:
+        """Open every known project; sweep what an interrupted removal or a refused first commit left."""
+        for directory in sorted(self._projects_directory.iterdir()):
+            identity = directory / _IDENTITY
+            if directory.name.endswith(TRASH_SUFFIX) or not identity.exists():
+                shutil.rmtree(directory, ignore_errors=True)
+            else:
+                yield self._open(json.loads(identity.read_bytes())["project_id"])
+
+    def _open(self, project_id: str) -> Project:
+        directory = self._directory(project_id)
+        indexer = Indexer(directory, self._encoder, self._settings)
+        return Project(project_id, directory, self._organization, indexer, self._corpora)
+
+    def _directory(self, project_id: str) -> Path:
+        """Return the project's storage; its id is never part of a path."""
+        return self._projects_directory / digest_of(project_id.encode())
+
+    def _collect_garbage(self, built: Project) -> None:
+        """Remove bodies that no head names, once undelivered Runs have taken over what they need of them."""
+        for project in self.projects():
+            self._corpora.retain(project.project_id)
+        built.collect_garbage()
+        self._organization.collect_garbage()
+
+
+def _ready(snapshot: Snapshot) -> ReadyIndex:
+    return ReadyIndex(
+        snapshot.index_revision, snapshot.effective_memory_hash, snapshot.unit_count, snapshot.token_vector_bytes
+    )
