@@ -75,7 +75,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_RANKING_FAILED: _ErrorReason.ValueType  # 18
     """INTERNAL or UNAVAILABLE {run_id, stage, code}. Example: the reranker returned a score that is not finite. A passed
-    deadline is stage-named with code activation_deadline.
+    deadline has the code activation_deadline and the stage before which it was found.
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 19
     """RESOURCE_EXHAUSTED {limit, retry_after_ms}. Example: one watcher more than a server admits."""
@@ -141,7 +141,7 @@ Run again. Only within RecordRetrievalRuns.
 """
 ERROR_REASON_RANKING_FAILED: ErrorReason.ValueType  # 18
 """INTERNAL or UNAVAILABLE {run_id, stage, code}. Example: the reranker returned a score that is not finite. A passed
-deadline is stage-named with code activation_deadline.
+deadline has the code activation_deadline and the stage before which it was found.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 19
 """RESOURCE_EXHAUSTED {limit, retry_after_ms}. Example: one watcher more than a server admits."""

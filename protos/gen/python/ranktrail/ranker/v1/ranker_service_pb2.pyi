@@ -227,6 +227,7 @@ class CommitMemoryRequest(_message.Message):
     RESOURCE_FIELD_NUMBER: _builtins.int
     BODY_FIELD_NUMBER: _builtins.int
     DELETE_RESOURCE_ID_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
     body: _builtins.bytes
     """The next bytes of the resource begun last; at most 1,048,576 a message."""
     delete_resource_id: _builtins.str
@@ -239,6 +240,10 @@ class CommitMemoryRequest(_message.Message):
     def resource(self) -> Global___ResourceHeader:
         """Begins a resource."""
 
+    @_builtins.property
+    def end(self) -> Global___CommitEnd:
+        """Last, once; a stream that ends without it publishes nothing."""
+
     def __init__(
         self,
         *,
@@ -246,16 +251,43 @@ class CommitMemoryRequest(_message.Message):
         resource: Global___ResourceHeader | None = ...,
         body: _builtins.bytes = ...,
         delete_resource_id: _builtins.str = ...,
+        end: Global___CommitEnd | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "delete_resource_id", b"delete_resource_id", "frame", b"frame", "header", b"header", "resource", b"resource"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "delete_resource_id", b"delete_resource_id", "end", b"end", "frame", b"frame", "header", b"header", "resource", b"resource"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "delete_resource_id", b"delete_resource_id", "frame", b"frame", "header", b"header", "resource", b"resource"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "delete_resource_id", b"delete_resource_id", "end", b"end", "frame", b"frame", "header", b"header", "resource", b"resource"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "resource", "body", "delete_resource_id"]  # noqa: Y015
+    _WhichOneofReturnType_frame: _TypeAlias = _typing.Literal["header", "resource", "body", "delete_resource_id", "end"]  # noqa: Y015
     _WhichOneofArgType_frame: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_frame) -> _WhichOneofReturnType_frame | None: ...
 
 Global___CommitMemoryRequest: _TypeAlias = CommitMemoryRequest  # noqa: Y015
+
+@_typing.final
+class CommitEnd(_message.Message):
+    """Ends a commit; a stream that broke off looks complete to a server, so the counts say that it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESOURCE_COUNT_FIELD_NUMBER: _builtins.int
+    DELETION_COUNT_FIELD_NUMBER: _builtins.int
+    resource_count: _builtins.int
+    """Resources sent."""
+    deletion_count: _builtins.int
+    """Deletions sent."""
+    def __init__(
+        self,
+        *,
+        resource_count: _builtins.int = ...,
+        deletion_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deletion_count", b"deletion_count", "resource_count", b"resource_count"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CommitEnd: _TypeAlias = CommitEnd  # noqa: Y015
 
 @_typing.final
 class CommitHeader(_message.Message):

@@ -103,8 +103,8 @@ class RankerServiceServicer:
 
     def CommitMemory(self, request_iterator, context):
         """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
-        `resource` message followed by its body in `body` messages; deletions anywhere after the header. The index of each
-        project concerned is then built in the background; EnsureIndex waits for it.
+        `resource` message followed by its body in `body` messages; deletions anywhere after the header; last, `end`. The
+        index of each project concerned is then built in the background; EnsureIndex waits for it.
         Errors: FIELD_INVALID, RESOURCE_ID_CONFLICT, BLOB_DIGEST_MISMATCH, COMMIT_CONFLICT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

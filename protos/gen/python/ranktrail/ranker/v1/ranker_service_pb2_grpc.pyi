@@ -41,8 +41,8 @@ class RankerServiceStub:
     """
     CommitMemory: _grpc.StreamUnaryMultiCallable[_ranker_service_pb2.CommitMemoryRequest, _ranker_service_pb2.CommitMemoryResponse]
     """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
-    `resource` message followed by its body in `body` messages; deletions anywhere after the header. The index of each
-    project concerned is then built in the background; EnsureIndex waits for it.
+    `resource` message followed by its body in `body` messages; deletions anywhere after the header; last, `end`. The
+    index of each project concerned is then built in the background; EnsureIndex waits for it.
     Errors: FIELD_INVALID, RESOURCE_ID_CONFLICT, BLOB_DIGEST_MISMATCH, COMMIT_CONFLICT.
     """
     EnsureIndex: _grpc.UnaryStreamMultiCallable[_ranker_service_pb2.EnsureIndexRequest, _ranker_service_pb2.EnsureIndexResponse]
@@ -84,8 +84,8 @@ class RankerServiceAsyncStub(RankerServiceStub):
     """
     CommitMemory: _aio.StreamUnaryMultiCallable[_ranker_service_pb2.CommitMemoryRequest, _ranker_service_pb2.CommitMemoryResponse]  # type: ignore[assignment]
     """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
-    `resource` message followed by its body in `body` messages; deletions anywhere after the header. The index of each
-    project concerned is then built in the background; EnsureIndex waits for it.
+    `resource` message followed by its body in `body` messages; deletions anywhere after the header; last, `end`. The
+    index of each project concerned is then built in the background; EnsureIndex waits for it.
     Errors: FIELD_INVALID, RESOURCE_ID_CONFLICT, BLOB_DIGEST_MISMATCH, COMMIT_CONFLICT.
     """
     EnsureIndex: _aio.UnaryStreamMultiCallable[_ranker_service_pb2.EnsureIndexRequest, _ranker_service_pb2.EnsureIndexResponse]  # type: ignore[assignment]
@@ -136,8 +136,8 @@ class RankerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_ranker_service_pb2.CommitMemoryResponse, _abc.Awaitable[_ranker_service_pb2.CommitMemoryResponse]]:
         """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
-        `resource` message followed by its body in `body` messages; deletions anywhere after the header. The index of each
-        project concerned is then built in the background; EnsureIndex waits for it.
+        `resource` message followed by its body in `body` messages; deletions anywhere after the header; last, `end`. The
+        index of each project concerned is then built in the background; EnsureIndex waits for it.
         Errors: FIELD_INVALID, RESOURCE_ID_CONFLICT, BLOB_DIGEST_MISMATCH, COMMIT_CONFLICT.
         """
 

@@ -1,0 +1,35 @@
+"""Headings: their text without markup, and the slugs that unit keys are made of."""
+
+import html
+import re
+import unicodedata
+
+from ranker_service.domain.limits import HEADING_BYTES
+
+# Each pattern stops at the character that could begin another match, so that no input makes them slow.
+_LINK = re.compile(r"!?\[([^\[\]]*+)\](?:\([^()]*+\)|\[[^\[\]]*+\])")
+_TAG = re.compile(r"</?[A-Za-z!][^<>]*+>")
+_ATTRIBUTES = re.compile(r"\{[#.][^{}]*+\}\s*$")
+_EMPHASIS = re.compile(r"(?<!\\)(?:\*++|`++|~~++)|(?<![\w\\])_++(?=\S)|(?<=[^\s\\])_++(?!\w)")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_RAW_CHARACTERS = 4 * HEADING_BYTES
+_SLUG_GAP = re.compile(r"[\W_]+")
+
+
+def heading_text(raw: str) -> str:
+    """Return a heading's inline Markdown as plain text of at most 512 bytes, white space folded; empty where nothing is left."""
+    text = _ATTRIBUTES.sub("", raw[:_RAW_CHARACTERS])
+    text = _TAG.sub("", _LINK.sub(r"\1", text))
+    text = html.unescape(_ESCAPE.sub(r"\1", _EMPHASIS.sub("", text)))
+    return cut_bytes(" ".join(text.split()), HEADING_BYTES)
+
+
+def cut_bytes(text: str, limit: int) -> str:
+    """Return the longest start of `text` that has at most `limit` bytes of UTF-8."""
+    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+
+
+def slug(heading: str) -> str:
+    """Return `heading` as part of a key: NFKC, case-folded, letters and digits of any script, the rest as single hyphens."""
+    folded = unicodedata.normalize("NFKC", heading).casefold()
+    return _SLUG_GAP.sub("-", folded).strip("-") or "-"

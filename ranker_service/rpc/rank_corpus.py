@@ -1,0 +1,126 @@
+"""RankCorpus: a corpus and queries come in, traces go out, and nothing stays."""
+
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ranker_service.domain import limits
+from ranker_service.domain.digest import digest_of
+from ranker_service.domain.errors import BlobDigestMismatch, FieldInvalid, ResourceIdConflict
+from ranker_service.domain.profile import Profile
+from ranker_service.domain.resource import EffectiveMemory, Resource
+from ranker_service.index.snapshot import Snapshot
+from ranker_service.memory.parsers import inspect
+from ranker_service.pipeline import Pipeline
+from ranker_service.ports import Encoder
+from ranker_service.profiles.catalog import ProfileCatalog
+from ranker_service.rpc import convert
+from ranker_service.rpc.frames import Frames
+from ranker_service.wire import convert as wire
+from ranker_service.workspace.indexer import BuildProgress, Indexer
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRanker:
+    """Ranks corpora in a temporary directory below `directory`."""
+
+    directory: Path
+    encoder: Encoder
+    pipeline: Pipeline
+    profiles: ProfileCatalog
+
+    def rank(self, requests: Iterator[pb.RankCorpusRequest]) -> Iterator[pb.RankCorpusResponse]:
+        """Answer each query of the stream, in order."""
+        frames = Frames(requests, lambda frame: frame.WhichOneof("frame"))
+        first = frames.take()
+        if first is None or first[0] != "header":
+            raise FieldInvalid("header", "must be the first frame of a corpus")
+        header: pb.RankCorpusHeader = first[1].header
+        profile = self.profiles.find(header.profile) if header.profile else self.profiles.default()
+        if profile is None:
+            raise FieldInvalid("header.profile", f"{header.profile!r} is not known: ListProfiles names those that are")
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix="corpus-") as temporary:
+            corpus = _Corpus(Path(temporary))
+            corpus.receive(frames)
+            memory = EffectiveMemory.of(header.project_id, corpus.resources())
+            indexer = Indexer(Path(temporary), self.encoder, profile.index)
+            try:
+                snapshot = yield from _build(indexer, memory, corpus.read_body)
+                yield from self._answers(frames, memory, snapshot, profile)
+            finally:
+                indexer.close()
+
+    def _answers(
+        self, frames: Frames[pb.RankCorpusRequest], memory: EffectiveMemory, snapshot: Snapshot, profile: Profile
+    ) -> Iterator[pb.RankCorpusResponse]:
+        while (taken := frames.take()) is not None:
+            kind, frame = taken
+            if kind != "query":
+                raise FieldInvalid(kind, "does not belong here: resources come before the first query")
+            query = frame.query
+            limits.check_query_id(query.query_id)
+            trace = self.pipeline.rank(limits.check_query(query.query), profile, memory, snapshot)
+            for candidates in wire.candidate_frames(trace.candidates):
+                yield pb.RankCorpusResponse(
+                    candidates=pb.RankedCandidates(query_id=query.query_id, candidates=candidates)
+                )
+            yield pb.RankCorpusResponse(result=convert.corpus_result(query.query_id, trace))
+
+
+class _Corpus:
+    """Resources received, their bodies in files."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / "bodies"
+        self._directory.mkdir()
+        self._by_id: dict[str, Resource] = {}
+
+    def resources(self) -> list[Resource]:
+        return list(self._by_id.values())
+
+    def read_body(self, digest: str) -> bytes:
+        return (self._directory / digest).read_bytes()
+
+    def receive(self, frames: Frames[pb.RankCorpusRequest]) -> None:
+        """Take every resource up to the first query."""
+        while (frame := frames.peek()) is not None and frame[0] == "resource":
+            frames.take()
+            self._add(frame[1].resource, frames.body())
+
+    def _add(self, message: pb.CorpusResource, body: Iterator[bytes]) -> None:
+        layer = convert.layer_of(message.layer)
+        if layer is None:
+            raise FieldInvalid("resource.layer", "is required: organization, project or draft")
+        draft = convert.draft_resource(message.resource)
+        if draft.resource_id in self._by_id:
+            other = self._by_id[draft.resource_id].path
+            raise ResourceIdConflict(draft.resource_id, draft.path, other)
+        content = b"".join(body)
+        if len(content) != draft.size_bytes or digest_of(content) != draft.digest:
+            raise BlobDigestMismatch(draft.digest, "its bytes or their number are not those of the header")
+        (self._directory / draft.digest).write_bytes(content)
+        self._by_id[draft.resource_id] = draft.as_resource(layer, inspect(draft.media_type, content))
+
+
+def _build(
+    indexer: Indexer, memory: EffectiveMemory, read_body: Callable[[str], bytes]
+) -> Iterator[pb.RankCorpusResponse]:
+    """Yield progress; return the snapshot."""
+    steps: queue.SimpleQueue[BuildProgress | Snapshot | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            steps.put(indexer.build(memory, read_body, None, steps.put))
+        except BaseException as error:
+            steps.put(error)
+
+    threading.Thread(target=work, name="corpus-build", daemon=True).start()
+    while isinstance(step := steps.get(), BuildProgress):
+        yield pb.RankCorpusResponse(progress=convert.index_progress(step))
+    if isinstance(step, BaseException):
+        raise step
+    return step
