@@ -85,4 +85,10 @@ class CorpusKeeper(Protocol):
         """Announce a memory before any Run is ranked with it; `body_path` finds a body by digest."""
 
     def retain(self, project_id: str) -> None:
-        """Take over the bodies of the project's undelivered corpora; after this their files may be deleted."""
+        """Take over the bodies that the project's undelivered Runs need; after this their files may be deleted.
+
+        Raises OSError, and then they may not.
+        """
+
+    def release(self, project_id: str) -> None:
+        """Take the project as gone: what its undelivered Runs need is retained, the rest is forgotten."""

@@ -12,9 +12,8 @@ from typing import Self
 
 from ranker_service.domain.digest import digest_of
 from ranker_service.domain.errors import ActivationStateInvalid
+from ranker_service.domain.limits import ACTIVATION_STATE_BYTES, KNOWN_UNITS
 
-MAX_KNOWN_UNITS = 256
-MAX_STATE_BYTES = 65_536
 MAX_EPOCH = 2**63 - 1
 
 _MAGIC = b"RTA\x01"
@@ -37,7 +36,7 @@ class ActivationState:
     known: Mapping[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        """Return at most 64 KiB that hold the newest 256 units at most; where they do not fit, the oldest are left out."""
+        """Return at most 64 KiB with at most 256 units; where there are more, the oldest are left out."""
         units = _newest_that_fit(self.known.items())
         header = _MAGIC + self.epoch.to_bytes(_EPOCH_BYTES) + len(units).to_bytes(_COUNT_BYTES)
         content = header + b"".join(units)
@@ -46,8 +45,8 @@ class ActivationState:
     @classmethod
     def decode(cls, state: bytes) -> Self:
         """Read what `encode` returned; raise ActivationStateInvalid on anything else."""
-        if len(state) > MAX_STATE_BYTES:
-            raise ActivationStateInvalid(f"has {len(state)} bytes, more than {MAX_STATE_BYTES}")
+        if len(state) > ACTIVATION_STATE_BYTES:
+            raise ActivationStateInvalid(f"has {len(state)} bytes, more than {ACTIVATION_STATE_BYTES}")
         content, checksum = state[:-_CHECKSUM_BYTES], state[-_CHECKSUM_BYTES:]
         if len(content) < _HEADER_BYTES or not content.startswith(_MAGIC):
             raise ActivationStateInvalid("was not made by this ranker")
@@ -56,7 +55,7 @@ class ActivationState:
         epoch_end = len(_MAGIC) + _EPOCH_BYTES
         epoch = int.from_bytes(content[len(_MAGIC) : epoch_end])
         count = int.from_bytes(content[epoch_end:_HEADER_BYTES])
-        if epoch > MAX_EPOCH or count > MAX_KNOWN_UNITS:
+        if epoch > MAX_EPOCH or count > KNOWN_UNITS:
             raise ActivationStateInvalid("exceeds what a state can hold")
         return cls(epoch, _read_units(content[_HEADER_BYTES:], count))
 
@@ -71,9 +70,9 @@ def _checksum(content: bytes) -> bytes:
 
 
 def _newest_that_fit(known: Iterable[tuple[str, str]]) -> list[bytes]:
-    room = MAX_STATE_BYTES - _HEADER_BYTES - _CHECKSUM_BYTES
+    room = ACTIVATION_STATE_BYTES - _HEADER_BYTES - _CHECKSUM_BYTES
     fitting: list[bytes] = []
-    for unit_key, digest in reversed(list(known)[-MAX_KNOWN_UNITS:]):
+    for unit_key, digest in reversed(list(known)[-KNOWN_UNITS:]):
         key = unit_key.encode("utf-8")
         unit = len(key).to_bytes(_LENGTH_BYTES) + key + bytes.fromhex(digest)
         room -= len(unit)

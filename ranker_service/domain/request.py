@@ -12,8 +12,8 @@ from ranker_service.domain.trace import Revisions
 class ActivationRequest:
     """A query to a project's memory, already checked field by field.
 
-    `max_fragments` and `token_budget` can only narrow what the profile allows. Empty `kinds`, `layers` and `path_prefix` do
-    not narrow. `deadline_us` is on the clock's monotonic scale.
+    `max_fragments` and `token_budget` can only narrow what the profile allows. Empty `kinds`, `layers` and
+    `path_prefix` do not narrow. `deadline_us` is on the clock's monotonic scale.
     """
 
     project_id: str

@@ -21,28 +21,34 @@ CACHED_WORD_CHARACTERS = 40
 
 STOP_WORDS = frozenset(
     """
-    a about above after again against all also am an and any are aren't as at be because been before being below between
-    both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
-    further had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself his how
-    how's i i'd i'll i'm i've if in into is isn't it it'd it'll it's its itself just let's me more most my myself no nor
-    not of off on once only or other ought our ours ourselves out over own same she she'd she'll she's should shouldn't
-    so some such than that that'll that's the their theirs them themselves then there there's these they they'd they'll
-    they're they've this those through to too under until up very was wasn't we we'd we'll we're we've were weren't what
-    what's when when's where where's which while who who's whom why why's will with won't would wouldn't you you'd
-    you'll you're you've your yours yourself yourselves
-    """.split()
+    a about above after again against all am an and any are aren't as at be because been before being below between
+    both but by can't cannot could couldn't did didn't do does doesn't doing don't down during each few for from
+    further had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself him himself
+    his how how's i i'd i'll i'm i've if in into is isn't it it's its itself let's me more most mustn't my myself no
+    nor not of off on once only or other ought our ours ourselves out over own same shan't she she'd she'll she's
+    should shouldn't so some such than that that's the their theirs them themselves then there there's these they
+    they'd they'll they're they've this those through to too under until up very was wasn't we we'd we'll we're
+    we've were weren't what what's when when's where where's which while who who's whom why why's with won't would
+    wouldn't you you'd you'll you're you've your yours yourself yourselves
+    """.split()  # noqa: SIM905 - easier to hold against its source
 )
+"""The English list of the Snowball project, https://snowballstem.org/algorithms/english/stop.txt."""
 
 
 def _marks() -> str:
-    """Return the regex ranges of combining marks, which Python's `\\w` leaves out and words of many scripts hold."""
-    marks = [code for code in range(0x300, 0x20000) if unicodedata.category(chr(code)).startswith("M")]
-    starts = [code for code in marks if code - 1 not in set(marks)]
-    ends = [code for code in marks if code + 1 not in set(marks)]
+    r"""Return the regex ranges of combining marks, which Python's `\w` leaves out and words of many scripts hold."""
+    marks = {code for code in range(0x300, 0x20000) if unicodedata.category(chr(code)).startswith("M")}
+    starts = sorted(code for code in marks if code - 1 not in marks)
+    ends = sorted(code for code in marks if code + 1 not in marks)
     return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
 
 
-_CJK = "\u3005\u3007\u3040-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = (
+    "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff"  # iteration mark, zero, hiragana, katakana
+    "\u3105-\u312f\u31a0-\u31bf"  # bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7af"  # hangul
+)
 _CONTRACTIONS = "(?:['\u2019](?:s|t|re|ve|ll|d|m|S|T|RE|VE|LL|D|M)(?!\\w))?"
 _ASCII_WORD = re.compile(rf"\w+(?:\.\w+)*{_CONTRACTIONS}", re.ASCII)
 _WORD = re.compile(rf"[\w{_marks()}]+(?:\.[\w{_marks()}]+)*{_CONTRACTIONS}")
@@ -50,7 +56,6 @@ _WORD = re.compile(rf"[\w{_marks()}]+(?:\.[\w{_marks()}]+)*{_CONTRACTIONS}")
 _IGNORABLE = re.compile("[\u00ad\u200c\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _SCRIPT_RUNS = re.compile(f"[{_CJK}]+|[^{_CJK}]+")
-_IDENTIFIER_PART = re.compile(r"[^\W_]+")
 
 
 def lexical_tokens(text: str) -> list[str]:
@@ -128,10 +133,10 @@ def _name_leaves(word: str) -> list[str]:
     for name in word.split("."):
         if name != word:
             leaves.append(name)
-        parts = [part for run in _IDENTIFIER_PART.findall(name) for part in _camel_parts(run)]
-        if len(parts) > 1 or parts != [name]:
+        parts = [part for run in name.split("_") if run for part in _camel_parts(run)]
+        if parts != [name]:
             leaves.extend(parts)
-    return [_folded(leaf) for leaf in leaves]
+    return [_folded(leaf) for leaf in leaves if leaf.strip("_.")]
 
 
 def _camel_parts(run: str) -> list[str]:

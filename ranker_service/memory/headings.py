@@ -13,11 +13,10 @@ _ATTRIBUTES = re.compile(r"\{[#.][^{}]*+\}\s*$")
 _EMPHASIS = re.compile(r"(?<!\\)(?:\*++|`++|~~++)|(?<![\w\\])_++(?=\S)|(?<=[^\s\\])_++(?!\w)")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _RAW_CHARACTERS = 4 * HEADING_BYTES
-_SLUG_GAP = re.compile(r"[\W_]+")
 
 
 def heading_text(raw: str) -> str:
-    """Return a heading's inline Markdown as plain text of at most 512 bytes, white space folded; empty where nothing is left."""
+    """Return a heading's inline Markdown as plain text of at most 512 bytes, white space folded; it may be empty."""
     text = _ATTRIBUTES.sub("", raw[:_RAW_CHARACTERS])
     text = _TAG.sub("", _LINK.sub(r"\1", text))
     text = html.unescape(_ESCAPE.sub(r"\1", _EMPHASIS.sub("", text)))
@@ -26,10 +25,11 @@ def heading_text(raw: str) -> str:
 
 def cut_bytes(text: str, limit: int) -> str:
     """Return the longest start of `text` that has at most `limit` bytes of UTF-8."""
-    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+    return text.encode("utf-8")[:limit].decode("utf-8", "ignore")
 
 
 def slug(heading: str) -> str:
-    """Return `heading` as part of a key: NFKC, case-folded, letters and digits of any script, the rest as single hyphens."""
+    """Return `heading` as part of a key: NFKC, case-folded, letters, marks and digits, hyphens between."""
     folded = unicodedata.normalize("NFKC", heading).casefold()
-    return _SLUG_GAP.sub("-", folded).strip("-") or "-"
+    kept = (c if c.isalnum() or unicodedata.category(c).startswith("M") else " " for c in folded)
+    return "-".join("".join(kept).split()) or "-"

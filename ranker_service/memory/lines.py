@@ -1,4 +1,4 @@
-"""Where lines begin: after `\\r\\n`, `\\n` or `\\r`, and nowhere else.
+"""Where lines begin: after CR LF, LF or CR, and nowhere else.
 
 `str.splitlines` also splits at U+2028, U+0085, vertical tab, form feed and more, which would shift every later line.
 """
@@ -26,5 +26,5 @@ def line_starts(body: bytes, start: int) -> NDArray[np.int64]:
 
 
 def with_line_feeds(text: str) -> str:
-    """Return `text` with `\\n` for every line end, so that it has the same lines."""
+    """Return `text` with LF for every line end; it has the same lines."""
     return _CARRIAGE_RETURNS.sub("\n", text) if "\r" in text else text

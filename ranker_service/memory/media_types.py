@@ -54,14 +54,17 @@ _BY_SUFFIX = {
     "proto": "text/x-protobuf",
     "tf": "text/x-terraform",
 }
-_CODE = frozenset(media_type for media_type in _BY_SUFFIX.values() if media_type.startswith("text/x-")) - {"text/x-rst"} | {
+_CODE = frozenset(media_type for media_type in _BY_SUFFIX.values() if media_type.startswith("text/x-")) - {
+    "text/x-rst"
+} | {
     "text/javascript",
     "application/javascript",
     "application/typescript",
     "text/css",
 }
 _TEXT_APPLICATIONS = frozenset(
-    f"application/{name}" for name in ("json", "jsonl", "x-ndjson", "xml", "yaml", "x-yaml", "toml", "sql", "x-sh", "graphql")
+    f"application/{name}"
+    for name in ("json", "jsonl", "x-ndjson", "xml", "yaml", "x-yaml", "toml", "sql", "x-sh", "graphql")
 )
 
 

@@ -11,8 +11,8 @@ SHORT_BLOCK_BYTES = 32
 class Section:
     """A heading and what stands below it until the next heading.
 
-    `start` and `end` are byte offsets into the body. `blocks` are (start, end) byte spans that follow each other without
-    a gap from `start` to `end`; a section is best split between them.
+    `start` and `end` are byte offsets into the body. `blocks` are (start, end) byte spans without a gap from `start`
+    to `end`; a section is best split between them.
     """
 
     heading_path: tuple[str, ...]
@@ -25,7 +25,8 @@ class Section:
 class ParsedResource:
     """A body as text: its own title (empty where it has none), all of its text, and its sections.
 
-    The sections follow each other without a gap; what precedes the first one is a byte-order mark, front matter and white space.
+    The sections follow each other without a gap to the body's end; before the first one there is nothing but a
+    byte-order mark, front matter and white space.
     """
 
     title: str
@@ -38,7 +39,7 @@ class NotParsable(ValueError):
 
 
 def section_of(heading_path: tuple[str, ...], end: int, starts: Iterable[int]) -> Section:
-    """Make a section that ends at `end` and whose blocks begin at `starts` (ascending, the first begins the section)."""
+    """Make a section that ends at `end`; its blocks begin at `starts`, ascending, and it begins with the first."""
     kept: list[int] = []
     for start in starts:
         if not kept or start - kept[-1] >= SHORT_BLOCK_BYTES:

@@ -25,13 +25,9 @@ def commit(workspace: Workspace, requests: Iterator[pb.CommitMemoryRequest]) -> 
     header: pb.CommitHeader = first[1].header
     layer, project_id, mode = _target(header)
     expected = header.expected_parent_commit_id if header.HasField("expected_parent_commit_id") else None
-    draft = workspace.begin_commit(project_id, layer, mode, expected)
-    try:
-        _fill(draft, frames, mode)
+    with workspace.begin_commit(project_id, layer, mode, expected) as draft:
+        _fill(draft, frames)
         return workspace.publish(project_id, layer, draft)
-    except BaseException:
-        draft.discard()
-        raise
 
 
 def _target(header: pb.CommitHeader) -> tuple[Layer, str, CommitMode]:
@@ -48,7 +44,7 @@ def _target(header: pb.CommitHeader) -> tuple[Layer, str, CommitMode]:
     return layer, "", mode
 
 
-def _fill(draft: CommitDraft, frames: Frames[pb.CommitMemoryRequest], mode: CommitMode) -> None:
+def _fill(draft: CommitDraft, frames: Frames[pb.CommitMemoryRequest]) -> None:
     resources = deletions = 0
     while (taken := frames.take()) is not None:
         kind, frame = taken
@@ -56,9 +52,7 @@ def _fill(draft: CommitDraft, frames: Frames[pb.CommitMemoryRequest], mode: Comm
             draft.add(convert.draft_resource(frame.resource), frames.body())
             resources += 1
         elif kind == "delete_resource_id":
-            if mode is not CommitMode.PATCH:
-                raise FieldInvalid("delete_resource_id", "goes with mode patch only: leave the resource out instead")
-            draft.delete(convert.resource_id(frame.delete_resource_id))
+            draft.delete(frame.delete_resource_id)
             deletions += 1
         elif kind == "end":
             return _check_end(frame.end, resources, deletions, frames)

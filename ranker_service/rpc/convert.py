@@ -8,8 +8,8 @@ from ranker_service.domain.errors import FieldInvalid
 from ranker_service.domain.profile import Profile, ProfileInvalid
 from ranker_service.domain.request import Activation, ActivationRequest
 from ranker_service.domain.resource import EffectiveMemory, Layer, Resource
+from ranker_service.domain.trace import Revisions, RunTrace
 from ranker_service.memory.commits import Commit, DraftResource
-from ranker_service.memory.parsers import guess_media_type
 from ranker_service.ports import Clock
 from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.wire import convert as wire
@@ -46,11 +46,6 @@ def layer_of(layer: trace_pb2.Layer) -> Layer | None:
 def project_id(text: str) -> str:
     """Return a checked project id."""
     return limits.check_project_id(text)
-
-
-def resource_id(text: str) -> str:
-    """Return a checked resource id."""
-    return limits.check_resource_id(text)
 
 
 def deadline_us(seconds_left: float | None, clock: Clock) -> int | None:
@@ -137,16 +132,15 @@ def _fragment(candidate: Candidate) -> pb.Fragment:
 
 
 def draft_resource(header: pb.ResourceHeader) -> DraftResource:
-    """Check a resource's header; raise FieldInvalid."""
-    path = limits.check_path(header.path)
+    """Return a resource's header; whoever receives it checks it."""
     return DraftResource(
-        resource_id=resource_id(header.resource_id),
-        kind=limits.check_kind(header.kind or "document"),
-        path=path,
-        title=limits.check_title(header.title),
-        media_type=limits.check_media_type(header.media_type or guess_media_type(path)),
-        size_bytes=limits.check_resource_size(header.size_bytes),
-        digest=limits.check_digest(header.digest),
+        resource_id=header.resource_id,
+        path=header.path,
+        size_bytes=header.size_bytes,
+        digest=header.digest,
+        kind=header.kind,
+        title=header.title,
+        media_type=header.media_type,
     )
 
 
@@ -239,3 +233,16 @@ def validation_response(toml: str) -> pb.ValidateProfileResponse:
 
 def _ranking_profile(profile: Profile) -> trace_pb2.RankingProfile:
     return trace_pb2.RankingProfile(name=profile.name, digest=profile.digest)
+
+
+def corpus_result(query_id: str, trace: RunTrace) -> pb.CorpusQueryResult:
+    """Return the end of a query's answer."""
+    return pb.CorpusQueryResult(
+        query_id=query_id,
+        revisions=wire.revisions_to_proto(trace.revisions or Revisions()),
+        candidate_count=len(trace.candidates),
+        query_token_count=trace.query_token_count or 0,
+        query_tokens_encoded=trace.query_tokens_encoded or 0,
+        stage_latencies=[wire.latency_to_proto(latency) for latency in trace.stage_latencies],
+        failure=None if trace.failure is None else wire.failure_to_proto(trace.failure),
+    )

@@ -4,17 +4,17 @@ import queue
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ranker_service.domain import limits
-from ranker_service.domain.digest import digest_of
-from ranker_service.domain.errors import BlobDigestMismatch, FieldInvalid, ResourceIdConflict
+from ranker_service.domain.errors import FieldInvalid, ResourceIdConflict
 from ranker_service.domain.profile import Profile
 from ranker_service.domain.resource import EffectiveMemory, Resource
 from ranker_service.index.snapshot import Snapshot
+from ranker_service.memory.drafts import receive
 from ranker_service.memory.parsers import inspect
-from ranker_service.pipeline import Pipeline
+from ranker_service.pipeline import FrozenMemory, Pipeline
 from ranker_service.ports import Encoder
 from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.rpc import convert
@@ -50,12 +50,12 @@ class CorpusRanker:
             indexer = Indexer(Path(temporary), self.encoder, profile.index)
             try:
                 snapshot = yield from _build(indexer, memory, corpus.read_body)
-                yield from self._answers(frames, memory, snapshot, profile)
+                yield from self._answers(frames, FrozenMemory(memory, snapshot), profile)
             finally:
                 indexer.close()
 
     def _answers(
-        self, frames: Frames[pb.RankCorpusRequest], memory: EffectiveMemory, snapshot: Snapshot, profile: Profile
+        self, frames: Frames[pb.RankCorpusRequest], corpus: FrozenMemory, profile: Profile
     ) -> Iterator[pb.RankCorpusResponse]:
         while (taken := frames.take()) is not None:
             kind, frame = taken
@@ -63,7 +63,7 @@ class CorpusRanker:
                 raise FieldInvalid(kind, "does not belong here: resources come before the first query")
             query = frame.query
             limits.check_query_id(query.query_id)
-            trace = self.pipeline.rank(limits.check_query(query.query), profile, memory, snapshot)
+            trace = self.pipeline.rank_frozen(limits.check_query(query.query), profile, corpus)
             for candidates in wire.candidate_frames(trace.candidates):
                 yield pb.RankCorpusResponse(
                     candidates=pb.RankedCandidates(query_id=query.query_id, candidates=candidates)
@@ -95,15 +95,13 @@ class _Corpus:
         layer = convert.layer_of(message.layer)
         if layer is None:
             raise FieldInvalid("resource.layer", "is required: organization, project or draft")
-        draft = convert.draft_resource(message.resource)
-        if draft.resource_id in self._by_id:
-            other = self._by_id[draft.resource_id].path
-            raise ResourceIdConflict(draft.resource_id, draft.path, other)
-        content = b"".join(body)
-        if len(content) != draft.size_bytes or digest_of(content) != draft.digest:
-            raise BlobDigestMismatch(draft.digest, "its bytes or their number are not those of the header")
-        (self._directory / draft.digest).write_bytes(content)
-        self._by_id[draft.resource_id] = draft.as_resource(layer, inspect(draft.media_type, content))
+        resource = convert.draft_resource(message.resource).checked(layer)
+        if resource.resource_id in self._by_id:
+            raise ResourceIdConflict(resource.resource_id, resource.path, self._by_id[resource.resource_id].path)
+        content = receive(resource, body)
+        (self._directory / resource.digest).write_bytes(content)
+        state = inspect(resource.media_type, content)
+        self._by_id[resource.resource_id] = replace(resource, parse_state=state)
 
 
 def _build(

@@ -17,12 +17,10 @@ from ranker_service.stages.finite import require_finite
 def rank(
     index: LexicalIndex, query: str, settings: LegSettings, allowed: NDArray[np.bool_] | None
 ) -> tuple[Scored, ...]:
-    """Return the best units that share a term with the query, whatever the sign of their score, at most `settings.limit`.
+    """Return the best `settings.limit` units that share a term with the query, whatever the sign of their score.
 
     `allowed` has one flag a row; None allows every row. Raises StageFailed where a score is not finite.
     """
-    if settings.limit == 0:
-        return ()
     scored = tuple(index.search(query_tokens(query), settings.limit, allowed))
     require_finite((unit.score for unit in scored), Stage.BM25)
     return scored

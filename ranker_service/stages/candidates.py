@@ -29,7 +29,7 @@ class Findings:
     actions: Mapping[int, DeltaAction] = field(default_factory=dict)
 
     def recalled(self) -> list[int]:
-        """Return the rows of the recall set in the best order there is: final, else fused, else lexical and then dense."""
+        """Return the recalled rows in the best order there is: final, else fused, else lexical and then dense."""
         if self.order is not None:
             return list(self.order)
         if self.fused:
@@ -95,5 +95,5 @@ class _Assembly:
         )
 
 
-def _scored(units: Sequence[Scored] | Sequence[Fused]) -> dict[int, tuple[int, float]]:
+def _scored(units: Sequence[Scored | Fused]) -> dict[int, tuple[int, float]]:
     return {unit.row: (rank, unit.score) for rank, unit in enumerate(units, start=1)}

@@ -20,8 +20,8 @@ class Delta:
 def apply(state: ActivationState, selected: Sequence[Unit], is_indexed: Callable[[str], bool]) -> Delta:
     """Compare the selected units, in final order, with those that the caller knows.
 
-    A known unit is gone when the index that ranked does not hold its key. The next state keeps the other known units, with
-    the digests that the caller has, and then the selected ones, best last: that is the order in which they are forgotten.
+    A known unit is gone when the index that ranked does not hold its key. The next state keeps the other known units,
+    with the digests that the caller has, then the selected ones, best last: they are forgotten in this order.
     """
     removed = sorted(unit_key for unit_key in state.known if not is_indexed(unit_key))
     returned = {unit.unit_key: unit.digest for unit in reversed(selected)}

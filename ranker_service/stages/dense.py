@@ -17,11 +17,9 @@ def rank(
 ) -> tuple[Scored, ...]:
     """Return the units of the highest cosine similarity, at most `settings.limit`.
 
-    `vector` has shape (dimension,) and length one; `allowed` has one flag a row, None allows every row. Raises StageFailed
-    where a score is not finite.
+    `vector` has shape (dimension,) and length one; `allowed` has one flag a row, None allows every row. Raises
+    StageFailed where a score is not finite.
     """
-    if settings.limit == 0:
-        return ()
     scored = tuple(index.search(vector, settings.limit, allowed))
     require_finite((unit.score for unit in scored), Stage.VECTOR)
     return scored

@@ -15,6 +15,4 @@ def rank(
 
     `allowed` has one flag a row; None allows every row.
     """
-    if settings.limit == 0:
-        return ()
     return tuple(index.search(query, allowed, settings.limit, settings.min_prefix_characters))

@@ -8,8 +8,8 @@ from ranker_service.domain.ranking import Fused, rounded
 def reciprocal_rank_fusion(lists: Sequence[Sequence[int]], k: int) -> tuple[Fused, ...]:
     """Fuse lists of rows, each without duplicates, by the sum of 1 / (k + rank), ranks one-based.
 
-    A list without a row adds nothing to it. Sums are made in the order of `lists`; those that are equal after rounding tie:
-    then the row with the best single rank is first, then the lower row.
+    A list without a row adds nothing to it. Sums are made in the order of `lists`; those that are equal after rounding
+    tie: then the row with the best single rank is first, then the lower row.
     """
     scores: dict[int, float] = {}
     best: dict[int, int] = {}

@@ -11,8 +11,11 @@ from ranker_service.domain.unit import Unit
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A unit in final order. `past_depth` says that the Run reranked and this unit stood past the reranker's depth;
-    `relevance` is absent where no reranker saw it."""
+    """A unit in final order.
+
+    `past_depth` says that the Run reranked and that this unit stood past the reranker's depth; `relevance` is absent
+    where no reranker saw it.
+    """
 
     unit: Unit
     past_depth: bool
@@ -22,7 +25,7 @@ class Contender:
 def select(contenders: Sequence[Contender], limits: SelectionSettings) -> tuple[ExclusionReason | None, ...]:
     """Walk the final order and return for each contender why it is kept out, None where it is selected.
 
-    The selected units' tokens never exceed the budget; the walk goes on after one that would, since a smaller one may fit.
+    The tokens selected never exceed the budget; the walk goes on after a unit that would, since a smaller one may fit.
     """
     walk = _Walk(limits)
     return tuple(walk.judge(contender) for contender in contenders)
@@ -43,7 +46,7 @@ class _Walk:
             self.per_resource[contender.unit.resource.resource_id] += 1
         return reason
 
-    def _first_rule(self, contender: Contender) -> ExclusionReason | None:
+    def _first_rule(self, contender: Contender) -> ExclusionReason | None:  # noqa: PLR0911 - one return a rule
         unit, limits = contender.unit, self.limits
         if contender.past_depth:
             return ExclusionReason.NOT_RERANKED

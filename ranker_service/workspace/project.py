@@ -73,12 +73,8 @@ class Project:
             return memory
 
     def body_path(self, digest: str) -> Path:
-        """Return where a body of the memory lies; the last layer's place where no layer has it."""
-        stores = [self._stores[Layer.DRAFT], self._stores[Layer.PROJECT], self._organization]
-        return next(
-            (path for path in (store.body_path(digest) for store in stores) if path.exists()),
-            stores[-1].body_path(digest),
-        )
+        """Return where a body of the memory lies, if any layer has it."""
+        return self._store_of(digest).body_path(digest)
 
     def wanted_revision(self) -> str:
         """Return the revision of the present memory's index."""
@@ -150,6 +146,7 @@ class Project:
     def delete(self) -> int:
         """Remove the whole storage; return the bytes freed. The project must not be used afterwards."""
         with self._unused():
+            self._corpora.release(self.project_id)
             return _remove([self._directory])
 
     @contextmanager
@@ -173,7 +170,12 @@ class Project:
         return {layer: CommitStore(self._directory / "layers" / layer.value) for layer in OWN_LAYERS}
 
     def _read_body(self, digest: str) -> bytes:
-        return self.body_path(digest).read_bytes()
+        return self._store_of(digest).read_body(digest)
+
+    def _store_of(self, digest: str) -> CommitStore:
+        """Return the store that has a body; the organization's where none has."""
+        own = [store for store in self._stores.values() if store.body_path(digest).exists()]
+        return own[0] if own else self._organization
 
     def _report(self, progress: BuildProgress) -> None:
         with self.changed:

@@ -13,7 +13,7 @@ from ranker_service.domain.profile import IndexSettings
 from ranker_service.domain.resource import EffectiveMemory, Layer
 from ranker_service.index.snapshot import Snapshot
 from ranker_service.memory.commits import Commit, CommitDraft, CommitMode, CommitStore
-from ranker_service.memory.files import write_durably
+from ranker_service.memory.durable import make_directory, replace_file
 from ranker_service.ports import CorpusKeeper, Encoder
 from ranker_service.workspace.builds import Builds
 from ranker_service.workspace.indexer import BuildProgress, Indexer
@@ -38,7 +38,7 @@ class Workspace:
 
     def __init__(self, directory: Path, encoder: Encoder, settings: IndexSettings, corpora: CorpusKeeper) -> None:
         self._projects_directory = directory / "projects"
-        self._projects_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(self._projects_directory)
         self._encoder = encoder
         self._settings = settings
         self._corpora = corpora
@@ -148,7 +148,7 @@ class Workspace:
         with self._lock:
             project = self._unpublished.pop(project_id, None)
             if project is not None:
-                write_durably(self._directory(project_id) / _IDENTITY, canonical_json({"project_id": project_id}))
+                replace_file(self._directory(project_id) / _IDENTITY, canonical_json({"project_id": project_id}))
                 self._projects[project_id] = project
             return self._projects[project_id]
 

@@ -35,8 +35,10 @@ RanktrailError                      has code, reason, metadata and, where a Run 
 """
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
@@ -237,7 +239,7 @@ BY_CODE: dict[grpc.StatusCode, type[RanktrailError]] = {
 
 def decode(error: grpc.RpcError, service: str, address: str) -> RanktrailError:
     """Return the typed error for what a call to `service` at `address` ended with."""
-    code, details = error.code(), error.details() or ""  # type: ignore[attr-defined]
+    code, details = error.code(), error.details() or ""
     reason, metadata = _error_info(error)
     if reason:
         kind = BY_REASON.get(reason, BY_CODE.get(code, Unavailable))
@@ -257,8 +259,8 @@ def _error_info(error: grpc.RpcError) -> tuple[str, dict[str, str]]:
 
 def _error_infos(error: grpc.RpcError) -> Iterator[error_details_pb2.ErrorInfo]:
     try:
-        status = rpc_status.from_call(error)
-    except ValueError:  # the details contradict the status; the status stands
+        status = rpc_status.from_call(cast("grpc.Call", error))
+    except (ValueError, DecodeError):  # the details contradict the status, or are none; the status stands
         return
     for detail in status.details if status is not None else ():
         info = error_details_pb2.ErrorInfo()
@@ -268,7 +270,9 @@ def _error_infos(error: grpc.RpcError) -> Iterator[error_details_pb2.ErrorInfo]:
 
 def _sentence(kind: type[RanktrailError], service: str, address: str, details: str) -> str:
     if kind is ServiceUnreachable:
-        return f"{service} cannot be reached at {address}: start it with `ranktrail up`, or name the address it serves at"
+        return (
+            f"{service} cannot be reached at {address}: start it with `ranktrail up`, or name the address it serves at"
+        )
     if kind is NoAnswer:
         return f"{service} at {address} did not answer in time: see `ranktrail status`, or give the call more time"
     if kind is NotImplementedByService:

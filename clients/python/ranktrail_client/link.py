@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ranktrail_client.address import Address, Reach
-from ranktrail_client.errors import Refused, RanktrailError, ServiceUnreachable, decode
+from ranktrail_client.errors import RanktrailError, ServiceUnreachable, decode
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -52,7 +52,9 @@ class Link:
         """End every call under way and let go of the connection."""
         self.channel.close()
 
-    def write(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float) -> Response:
+    def write(
+        self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float
+    ) -> Response:
         """Call once."""
         self._check_process()
         try:
@@ -60,7 +62,9 @@ class Link:
         except grpc.RpcError as error:
             raise self._decoded(error) from error
 
-    def read(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float) -> Response:
+    def read(
+        self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float
+    ) -> Response:
         """Call, and call again with back-off while the service cannot be reached."""
         for delay in RETRY_DELAYS:
             try:
@@ -125,8 +129,8 @@ class Link:
 
     def check_health(self, timeout: float) -> bool:
         """Say whether the service serves; raise ServiceUnreachable when nothing answers."""
-        stub = health_pb2_grpc.HealthStub(self.channel)
-        response = self.write(stub.Check, health_pb2.HealthCheckRequest(service=""), timeout)
+        check = cast("_HealthMethod", health_pb2_grpc.HealthStub(self.channel).Check)  # type: ignore[attr-defined]
+        response = self.write(check, health_pb2.HealthCheckRequest(service=""), timeout)
         return response.status == health_pb2.HealthCheckResponse.SERVING
 
     def _open_stream(self, start: Callable[[], Iterator[Response]]) -> Iterator[Response]:
@@ -148,6 +152,9 @@ class Link:
             raise RuntimeError("a Client does not survive a fork: connect in the process that calls")
 
 
+_HealthMethod: TypeAlias = "grpc.UnaryUnaryMultiCallable[health_pb2.HealthCheckRequest, health_pb2.HealthCheckResponse]"
+
+
 class _Frames(Iterator[Request]):
     """Frames of an upload that remember what stopped them, which gRPC tells as UNKNOWN."""
 
@@ -166,8 +173,6 @@ class _Frames(Iterator[Request]):
 
 
 def _open(address: Address, root_certificates: bytes | None) -> grpc.Channel:
-    if address.reach is Reach.REMOTE:
+    if address.reach is Reach.REMOTE or root_certificates is not None:
         return grpc.secure_channel(address.target, grpc.ssl_channel_credentials(root_certificates), _OPTIONS)
-    if root_certificates is not None:
-        raise Refused(f"root certificates are of no use at {address.target}: nothing on this machine is encrypted")
     return grpc.insecure_channel(address.target, _OPTIONS + _LOCAL_OPTIONS)

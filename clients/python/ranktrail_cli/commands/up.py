@@ -1,0 +1,104 @@
+"""`ranktrail up`: both services under one supervisor."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+from ranktrail_client.client import Client
+
+from ranktrail_cli.examples import examples
+from ranktrail_cli.exits import CommandFailed, Exit
+from ranktrail_cli.output import Output
+from ranktrail_cli.session import Session, with_session
+from ranktrail_cli.supervised import Supervised, ending
+from ranktrail_cli.supervisor import Supervisor, is_healthy, locked, make_services
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command(
+    epilog=examples(
+        "ranktrail up",
+        "ranktrail up --data-dir /tmp/ranktrail",
+        "RANKTRAIL_HOME=/tmp/ranktrail ranktrail up --json",
+    )
+)
+@with_session
+def up(session: Session) -> None:
+    """Run both services, and start one again that dies, until Ctrl-C.
+
+    Both serve on Unix sockets in the data directory, which nobody else can open, or at the addresses given. What they
+    log goes to standard error.
+    """
+    os.umask(0o077)
+    with session.connect() as client, locked(session.data_dir), _stop_signals() as received:
+        _refuse_running(client, session)
+        services = make_services(session.data_dir, client, ranker=session.ranker, history=session.history)
+        supervisor = Supervisor(services, _Printed(session.output))
+        try:
+            supervisor.start(lambda: bool(received))
+            if not received:
+                session.output.line(f"data in {session.data_dir}; Ctrl-C ends both")
+                session.output.flush()
+            supervisor.keep(lambda: bool(received))
+        finally:
+            supervisor.stop()
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collect the signals that ask for an end, instead of dying from them."""
+    received: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        received.append(number)
+
+    before = {number: signal.signal(number, note) for number in _STOPPING}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refuse_running(client: Client, session: Session) -> None:
+    for name, calls in (("ranker", client.ranker), ("history", client.history)):
+        if is_healthy(calls):
+            raise CommandFailed(
+                f"--data-dir {str(session.data_dir)!r} has a {name} that serves at {calls.address} already: "
+                "end it, or choose another folder",
+                Exit.CONFLICT,
+            )
+
+
+class _Printed:
+    """Prints what becomes of the services."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def serving(self, service: Supervised) -> None:
+        """Say that it serves."""
+        process = service.process
+        if self._output.as_json:
+            pid = None if process is None else process.pid
+            self._output.json_line(
+                {"event": "serving", "service": service.name, "address": service.address, "pid": pid}
+            )
+        self._output.line(f"{service.name} serves at {service.address}")
+        self._output.flush()
+
+    def died(self, service: Supervised, exit_code: int, seconds: float) -> None:
+        """Say that it ended by itself."""
+        if self._output.as_json:
+            self._output.json_line(
+                {"event": "died", "service": service.name, "exit_code": exit_code, "restart_s": seconds}
+            )
+        self._output.remark(f"{service.name} ended {ending(exit_code)}: it starts again in {seconds:g} s")
+
+    def killed(self, service: Supervised) -> None:
+        """Say that it had to be killed."""
+        self._output.remark(f"{service.name} did not end in time and was killed")

@@ -1,0 +1,78 @@
+"""What a command prints: results on standard output, remarks and progress on standard error.
+
+Text that comes from a memory or a service passes through safe_text on its way, so that none of it steers the terminal.
+"""
+
+import sys
+from typing import Any
+
+import click
+from ranktrail_client.message_json import dumps
+from ranktrail_client.safe_text import safe_block, safe_line
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# A table on a narrow terminal keeps its numbers; one in a file or a pipe keeps its names whole.
+NARROWEST_TABLE = 100
+TABLE_IN_A_FILE = 180
+
+
+class Output:
+    """Prints as text, or as JSON alone."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def document(self, value: Any) -> None:
+        """Print a JSON document."""
+        click.echo(dumps(value, indent=2))
+
+    def json_line(self, value: Any) -> None:
+        """Print a JSON document on one line, at once."""
+        click.echo(dumps(value))
+        self.flush()
+
+    def flush(self) -> None:
+        """Let a reader see at once what was printed."""
+        sys.stdout.flush()
+
+    def line(self, text: str = "") -> None:
+        """Print one line of text."""
+        if not self.as_json:
+            click.echo(safe_line(text))
+
+    def block(self, text: str) -> None:
+        """Print a text with the line feeds that it has."""
+        if not self.as_json:
+            click.echo(safe_block(text))
+
+    def table(self, table: Table) -> None:
+        """Print a table."""
+        if not self.as_json:
+            _console().print(table)
+
+    def remark(self, text: str) -> None:
+        """Print one line to standard error."""
+        click.echo(safe_line(text), err=True)
+
+
+def new_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Return a table whose `numbers` columns are never cut; the others fold."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        is_number = column in numbers
+        table.add_column(column, overflow="fold", no_wrap=is_number, justify="right" if is_number else "left")
+    return table
+
+
+def add_row(table: Table, *cells: str, style: str | None = None) -> None:
+    """Add a row of plain text."""
+    table.add_row(*(Text(safe_line(cell)) for cell in cells), style=style)
+
+
+def _console() -> Console:
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.width = max(console.width, NARROWEST_TABLE) if console.is_terminal else TABLE_IN_A_FILE
+    return console

@@ -1,0 +1,171 @@
+"""Runs and candidates as a person reads them. Absent is a dash, never a zero."""
+
+from collections.abc import Iterable, Sequence
+
+from ranktrail.history.v1.history_service_pb2 import RetrievalRun
+from ranktrail.ranker.v1.ranker_service_pb2 import Fragment
+from ranktrail.trace.v1.trace_pb2 import Candidate, DeltaAction, ExclusionReason
+from ranktrail_client.message_json import enum_word, message_json
+from rich.table import Table
+
+from ranktrail_cli.output import Output, add_row, new_table
+
+DASH = "–"  # noqa: RUF001 - an en dash is what stands for nothing
+_CANDIDATE_COLUMNS = (
+    "final",
+    "by",
+    "exact",
+    "bm25",
+    "dense",
+    "rrf",
+    "reranker",
+    "relevance",
+    "outcome",
+    "delta",
+    "unit",
+)
+_NUMBERS = ("final", "exact", "bm25", "dense", "rrf", "reranker", "relevance")
+MICROSECONDS_PER_MILLISECOND = 1_000
+
+
+def candidates_table(candidates: Iterable[Candidate]) -> Table:
+    """Return a table with a row a candidate: each stage's rank and score, and what became of it."""
+    table = new_table(*_CANDIDATE_COLUMNS, numbers=_NUMBERS)
+    for candidate in candidates:
+        add_row(table, *_cells(candidate), style=None if candidate.selected else "dim")
+    return table
+
+
+def _cells(candidate: Candidate) -> tuple[str, ...]:
+    return (
+        _number(candidate, "final_rank"),
+        _number(candidate, "final_stage"),
+        _pair(_number(candidate, "exact_rank"), _number(candidate, "exact_priority"), "p"),
+        _pair(_number(candidate, "bm25_rank"), _score(candidate, "bm25_score", 3)),
+        _pair(_number(candidate, "dense_rank"), _score(candidate, "dense_score", 3)),
+        _pair(_number(candidate, "rrf_rank"), _score(candidate, "rrf_score", 5)),
+        _pair(_number(candidate, "reranker_rank"), _score(candidate, "reranker_score", 3)),
+        _score(candidate, "relevance", 2),
+        "selected" if candidate.selected else outcome_word(candidate),
+        str(enum_word(DeltaAction.DESCRIPTOR, candidate.delta_action) or DASH),
+        candidate.unit_key,
+    )
+
+
+def outcome_word(candidate: Candidate) -> str:
+    """Return why a candidate was not selected."""
+    return str(enum_word(ExclusionReason.DESCRIPTOR, candidate.exclusion_reason) or DASH)
+
+
+def _number(candidate: Candidate, field: str) -> str:
+    return str(getattr(candidate, field)) if candidate.HasField(field) else DASH  # type: ignore[arg-type]
+
+
+def _score(candidate: Candidate, field: str, places: int) -> str:
+    return f"{getattr(candidate, field):.{places}f}" if candidate.HasField(field) else DASH  # type: ignore[arg-type]
+
+
+def _pair(rank: str, score: str, prefix: str = "") -> str:
+    return DASH if rank == DASH else f"{rank} · {prefix}{score}"
+
+
+def runs_table(runs: Iterable[RetrievalRun]) -> Table:
+    """Return a table with a row a Run."""
+    table = new_table(
+        "run",
+        "created",
+        "project",
+        "state",
+        "ms",
+        "candidates",
+        "fragments",
+        "query",
+        numbers=("ms", "candidates", "fragments"),
+    )
+    for run in runs:
+        add_row(table, *_run_cells(run))
+    return table
+
+
+def _run_cells(run: RetrievalRun) -> tuple[str, ...]:
+    return (
+        run.run_id + (" (pinned)" if run.HasField("evaluation_case_id") else ""),
+        created(run),
+        run.project_id,
+        state_word(run) + (f" ({run.failure.code})" if run.HasField("failure") else ""),
+        _milliseconds(sum(latency.duration_us for latency in run.stage_latencies)) if run.stage_latencies else DASH,
+        str(run.candidate_count) if run.HasField("candidate_count") else DASH,
+        str(run.returned_fragment_count) if run.HasField("returned_fragment_count") else DASH,
+        shortened(run.query),
+    )
+
+
+def state_word(run: RetrievalRun) -> str:
+    """Return the JSON word of a Run's state."""
+    return str(enum_word(RetrievalRun.State.DESCRIPTOR, run.state) or DASH)
+
+
+def created(run: RetrievalRun) -> str:
+    """Return when a Run began, to the second, in UTC."""
+    return str(message_json(run)["create_time"] or DASH).split(".", maxsplit=1)[0]
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """Return the first `limit` characters, and say that there are more."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _milliseconds(microseconds: int) -> str:
+    return f"{microseconds / MICROSECONDS_PER_MILLISECOND:.1f}"
+
+
+def print_run(output: Output, run: RetrievalRun, candidates: Sequence[Candidate]) -> None:
+    """Print one Run: what was asked, what ranked it, how long each stage took, and every candidate."""
+    output.line(f"Run {run.run_id}: {state_word(run)}, project {run.project_id}, {created(run)} UTC")
+    output.line(f"query: {run.query}")
+    if run.HasField("failure"):
+        failure = run.failure
+        output.line(f"failed in stage {failure.stage} with {failure.code}: {failure.summary}")
+    if run.HasField("evaluation_case_id"):
+        output.line(f"pinned by case {run.evaluation_case_id}")
+    for name, value in _revisions(run):
+        output.line(f"{name}: {value}")
+    stages = ", ".join(f"{stage.stage} {_milliseconds(stage.duration_us)}" for stage in run.stage_latencies)
+    output.line(f"milliseconds: {stages or DASH}{' (cold)' if run.cold else ''}")
+    if run.HasField("returned_fragment_count"):
+        output.line(f"returned: {run.returned_fragment_count} fragments, {run.returned_token_count} tokens")
+    output.line()
+    output.table(candidates_table(candidates))
+
+
+def _revisions(run: RetrievalRun) -> list[tuple[str, str]]:
+    profile = run.ranking_profile
+    named = [
+        (
+            "memory",
+            f"{run.effective_memory_hash} ({run.resource_count} resources)" if run.effective_memory_hash else "",
+        ),
+        ("index", f"{run.index_revision} ({run.unit_count} units)" if run.index_revision else ""),
+        ("parser", run.parser_revision),
+        ("chunker", run.chunker_revision),
+        ("lexical", run.lexical_revision),
+        ("model", run.model_revision),
+        ("vectors", run.vector_index_revision),
+        ("reranker", run.reranker_revision),
+        ("profile", f"{profile.name} ({profile.digest})" if profile.name else ""),
+    ]
+    return [(name, value) for name, value in named if value]
+
+
+def print_fragments(output: Output, fragments: Iterable[Fragment]) -> None:
+    """Print what an activation returned, in final order."""
+    for position, fragment in enumerate(fragments, start=1):
+        place = " > ".join((fragment.path, *fragment.heading_path))
+        relevance = f", relevance {fragment.relevance:.2f}" if fragment.HasField("relevance") else ""
+        action = enum_word(DeltaAction.DESCRIPTOR, fragment.action) or DASH
+        output.line(f"[{position}] {action}  {place}  ({fragment.token_count} tokens{relevance})")
+        if fragment.HasField("content"):
+            output.block(fragment.content.rstrip("\n"))
+        else:
+            output.line("(known already: its text is not sent again)")
+        output.line()

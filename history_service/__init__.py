@@ -1,0 +1,1 @@
+"""The history service: remembers every retrieval Run, for good."""

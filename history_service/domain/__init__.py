@@ -1,0 +1,1 @@
+"""What history speaks of: plain frozen values."""

@@ -1,0 +1,159 @@
+"""Errors that history raises on purpose.
+
+HistoryError
+├── FieldInvalid               a field of the request is wrong
+│   └── FrameUnparsable        a message whose bytes do not parse
+├── PageTokenInvalid
+├── RunNotFound
+├── ResourceNotFound
+├── RunConflict                another trace under the id of a recorded Run
+├── CorpusNotFound             a Run whose Effective Memory is not stored
+├── BlobDigestMismatch         bytes that are not what their digest says, as sent
+├── BlobCorrupt                the same, as stored
+├── Overloaded
+├── MethodNotServed
+├── Unauthenticated
+│   ├── TokenMissing
+│   └── TokenInvalid
+├── WriteFailed                the database or the disk refused a write
+└── StartRefused               the service cannot start; the message says what to do
+    ├── DirectoryInUse
+    ├── DirectoryUnfit
+    ├── SchemaRefused
+    └── AddressRefused
+"""
+
+
+class HistoryError(Exception):
+    """Any error that somebody is told about."""
+
+
+class FieldInvalid(HistoryError):
+    """A field of the request is wrong; `limit` is the bound it broke, where there is one."""
+
+    def __init__(self, field: str, problem: str, limit: int | None = None) -> None:
+        super().__init__(f"{field} {problem}")
+        self.field = field
+        self.limit = limit
+
+
+class FrameUnparsable(FieldInvalid):
+    """A message whose bytes do not parse; `raw` are those bytes."""
+
+    def __init__(self, field: str, problem: str, raw: bytes) -> None:
+        super().__init__(field, problem)
+        self.raw = raw
+
+
+class PageTokenInvalid(HistoryError):
+    """A page token that this server did not make for this request."""
+
+    def __init__(self) -> None:
+        super().__init__("page_token is not one of this request: send the next_page_token of a page with the same filters")
+
+
+class RunNotFound(HistoryError):
+    """No Run has this id."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run_id {run_id!r} is not known: it was never recorded, or it was removed")
+        self.run_id = run_id
+
+
+class ResourceNotFound(HistoryError):
+    """The Run's Effective Memory has no such resource."""
+
+    def __init__(self, resource_id: str) -> None:
+        super().__init__(f"resource_id {resource_id!r} is not in the Run's Effective Memory")
+        self.resource_id = resource_id
+
+
+class RunConflict(HistoryError):
+    """Another trace is recorded under the id already."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"run_id {run_id!r} is recorded with another trace: give each Run an id of its own")
+        self.run_id = run_id
+
+
+class CorpusNotFound(HistoryError):
+    """A Run's Effective Memory is not stored."""
+
+    def __init__(self, effective_memory_hash: str) -> None:
+        super().__init__(f"effective_memory_hash {effective_memory_hash} is not stored: put the corpus, then send the Run again")
+        self.effective_memory_hash = effective_memory_hash
+
+
+class BlobDigestMismatch(HistoryError):
+    """Bytes that were sent and are not what their digest says."""
+
+    def __init__(self, digest: str, problem: str) -> None:
+        super().__init__(f"body of digest {digest}: {problem}")
+        self.digest = digest
+
+
+class BlobCorrupt(HistoryError):
+    """Bytes that were stored and are not what their digest says, or are gone."""
+
+    def __init__(self, digest: str, problem: str) -> None:
+        super().__init__(f"stored body of digest {digest}: {problem}; put a corpus that holds it to repair it")
+        self.digest = digest
+
+
+class Overloaded(HistoryError):
+    """A limit on streams, memory or callers is reached."""
+
+    def __init__(self, what: str, limit: int, retry_after_ms: int = 1_000) -> None:
+        super().__init__(f"{what}: the limit is {limit}, try again in {retry_after_ms} ms")
+        self.limit = limit
+        self.retry_after_ms = retry_after_ms
+
+
+class MethodNotServed(HistoryError):
+    """A method that this release does not serve."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"{method} is not served by this release")
+        self.method = method
+
+
+class Unauthenticated(HistoryError):
+    """The caller did not show who it is."""
+
+
+class TokenMissing(Unauthenticated):
+    """A TCP call without a bearer token."""
+
+    def __init__(self) -> None:
+        super().__init__('metadata has no "authorization: Bearer TOKEN": the token is in the file run/token of the data directory')
+
+
+class TokenInvalid(Unauthenticated):
+    """A TCP call with another token."""
+
+    def __init__(self) -> None:
+        super().__init__("the bearer token is not this server's: it is in the file run/token of the data directory")
+
+
+class WriteFailed(HistoryError):
+    """The database or the disk refused a write; nothing of it is stored."""
+
+
+class StartRefused(HistoryError):
+    """The service cannot start."""
+
+
+class DirectoryInUse(StartRefused):
+    """Another process serves this data directory or socket."""
+
+
+class DirectoryUnfit(StartRefused):
+    """The data directory cannot hold a database safely."""
+
+
+class SchemaRefused(StartRefused):
+    """The database is not one that this release can use."""
+
+
+class AddressRefused(StartRefused):
+    """The address cannot be served safely."""

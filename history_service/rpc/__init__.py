@@ -1,0 +1,1 @@
+"""The edge: convert in, call one use case, convert out."""

@@ -1,0 +1,51 @@
+"""The one table from domain errors to what callers are told."""
+
+from collections.abc import Mapping
+
+from grpc import StatusCode
+
+from history_service.domain import errors
+from history_service.rpc.status import INTERNAL, ErrorRow
+
+
+def _field(error: errors.FieldInvalid) -> dict[str, str]:
+    return {"field": error.field} | ({} if error.limit is None else {"limit": str(error.limit)})
+
+
+def _overloaded(error: errors.Overloaded) -> dict[str, str]:
+    return {"limit": str(error.limit), "retry_after_ms": str(error.retry_after_ms)}
+
+
+ERROR_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
+    errors.FieldInvalid: ErrorRow(StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", _field),
+    errors.FrameUnparsable: ErrorRow(StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", _field),
+    errors.PageTokenInvalid: ErrorRow(
+        StatusCode.INVALID_ARGUMENT, "PAGE_TOKEN_INVALID", lambda _error: {"field": "page_token"}
+    ),
+    errors.RunNotFound: ErrorRow(StatusCode.NOT_FOUND, "RUN_NOT_FOUND", lambda error: {"run_id": error.run_id}),
+    errors.ResourceNotFound: ErrorRow(
+        StatusCode.NOT_FOUND, "RESOURCE_NOT_FOUND", lambda error: {"resource_id": error.resource_id}
+    ),
+    errors.RunConflict: ErrorRow(StatusCode.ALREADY_EXISTS, "RUN_CONFLICT", lambda error: {"run_id": error.run_id}),
+    errors.CorpusNotFound: ErrorRow(
+        StatusCode.FAILED_PRECONDITION,
+        "CORPUS_NOT_FOUND",
+        lambda error: {"effective_memory_hash": error.effective_memory_hash},
+    ),
+    errors.BlobDigestMismatch: ErrorRow(
+        StatusCode.INVALID_ARGUMENT, "BLOB_DIGEST_MISMATCH", lambda error: {"digest": error.digest}
+    ),
+    errors.BlobCorrupt: ErrorRow(StatusCode.DATA_LOSS, "BLOB_CORRUPT", lambda error: {"digest": error.digest}),
+    errors.Overloaded: ErrorRow(StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", _overloaded),
+    errors.MethodNotServed: ErrorRow(
+        StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", lambda error: {"method": error.method}
+    ),
+    errors.TokenMissing: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_MISSING"),
+    errors.TokenInvalid: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_INVALID"),
+    errors.WriteFailed: INTERNAL,
+}
+
+
+def row_of(error: Exception) -> ErrorRow:
+    """Return the row of an error; anything that is not in the table is INTERNAL."""
+    return ERROR_ROWS.get(type(error), INTERNAL) if isinstance(error, errors.HistoryError) else INTERNAL

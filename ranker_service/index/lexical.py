@@ -1,0 +1,175 @@
+"""BM25: `rank_bm25.BM25Okapi` compiled to postings.
+
+BM25Okapi (the ATIRE variant of Trotman, Puurula and Burgess, "Improvements to BM25 and Language Models Examined",
+ADCS 2014, with a floor under negative IDF values) is built over the units' tokens; what each term adds to the score of
+each unit that holds it is computed once, with the library's own expression, and the library's object is released. A
+query adds up the contributions of its tokens, in their order, so its scores are `get_scores` bit for bit.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
+
+from ranker_service.domain.profile import IndexSettings
+from ranker_service.domain.ranking import Scored
+from ranker_service.index.files import frozen, read_array, write_array, write_bytes
+from ranker_service.index.order import in_rank_order
+from ranker_service.index.postings_kernel import search_postings
+from ranker_service.index.tokenizer import LEXICAL_TOKENIZER_REVISION
+
+_TERMS = "lexical_terms.json"
+_EVERY_ROW: NDArray[np.bool_] = frozen(np.empty(0, np.bool_))
+
+
+def lexical_revision(settings: IndexSettings) -> str:
+    """Return what, besides the units, determines BM25 scores."""
+    return f"bm25okapi.v1 k1={settings.k1:g} b={settings.b:g} epsilon={settings.epsilon:g} {LEXICAL_TOKENIZER_REVISION}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """Postings by term, and the units' own term ids.
+
+    offsets (terms + 1,) uint64; rows (postings,) uint32, ascending within a term; contributions (postings,) float64;
+    token_offsets (units + 1,) uint64; tokens (all tokens,) uint32, in text order. All read-only.
+    """
+
+    offsets: NDArray[np.uint64]
+    rows: NDArray[np.uint32]
+    contributions: NDArray[np.float64]
+    token_offsets: NDArray[np.uint64]
+    tokens: NDArray[np.uint32]
+
+
+class LexicalIndex:
+    """Immutable; searches may run on any number of threads at once."""
+
+    def __init__(self, terms: Sequence[str], arrays: _Arrays) -> None:
+        self._terms = terms
+        self._term_ids = {term: i for i, term in enumerate(terms)}
+        self._arrays = arrays
+        self._local = threading.local()
+
+    @property
+    def unit_count(self) -> int:
+        """Units, those without tokens included."""
+        return int(self._arrays.token_offsets.size) - 1
+
+    @property
+    def term_count(self) -> int:
+        """Distinct terms."""
+        return len(self._terms)
+
+    @classmethod
+    def build(cls, token_lists: Sequence[Sequence[str]], settings: IndexSettings) -> Self:
+        """Index the tokens of each unit, in row order; an empty list is a unit that nothing matches."""
+        token_offsets = _offsets([len(tokens) for tokens in token_lists])
+        if token_offsets[-1] == 0:  # the library divides by the number of tokens
+            nothing = np.zeros(0, np.uint32)
+            return cls([], _Arrays(_offsets([]), nothing, np.zeros(0), token_offsets, nothing))
+        okapi = BM25Okapi(token_lists, k1=settings.k1, b=settings.b, epsilon=settings.epsilon)
+        terms = sorted(okapi.idf)
+        term_ids = {term: i for i, term in enumerate(terms)}
+        offsets, rows, contributions = _postings(okapi, terms, term_ids)
+        tokens = np.fromiter(map(term_ids.__getitem__, chain.from_iterable(token_lists)), np.uint32, token_offsets[-1])
+        return cls(terms, _Arrays(offsets, rows, contributions, token_offsets, frozen(tokens)))
+
+    def search(self, tokens: Sequence[str], limit: int, allowed: NDArray[np.bool_] | None = None) -> list[Scored]:
+        """Return the best units that share a token with the query, whatever the sign of their score.
+
+        Order: score rounded to 12 places, descending, then row. `allowed`, of shape (units,), narrows to some rows.
+        """
+        terms = self._known(tokens)
+        if terms.size == 0 or limit < 1:
+            return []
+        buffers = self._buffers()
+        best_keys, best_rows = np.empty(limit), np.empty(limit, np.uint32)
+        mask = _EVERY_ROW if allowed is None else frozen(allowed)
+        arrays = self._arrays
+        postings = (arrays.offsets, arrays.rows, arrays.contributions)
+        size = int(search_postings(terms, *postings, mask, *buffers, best_keys, best_rows))
+        rows = best_rows[:size]
+        return in_rank_order(rows.tolist(), buffers[0][rows].tolist())
+
+    def scores(self, tokens: Sequence[str]) -> NDArray[np.float64]:
+        """Return the score of every unit, shape (units,): `BM25Okapi.get_scores`."""
+        scores = np.zeros(self.unit_count)
+        for term in self._known(tokens):
+            start, end = self._arrays.offsets[term : int(term) + 2]
+            scores[self._arrays.rows[start:end]] += self._arrays.contributions[start:end]
+        return scores
+
+    def token_list(self, row: int) -> list[str]:
+        """Return a unit's tokens, as they were given to `build`."""
+        start, end = self._arrays.token_offsets[row : row + 2]
+        return [self._terms[term] for term in self._arrays.tokens[start:end].tolist()]
+
+    def save(self, directory: Path) -> list[Path]:
+        """Write the index's files, synced, and return them."""
+        write_bytes(directory / _TERMS, orjson.dumps(self._terms))
+        arrays = [(name, getattr(self._arrays, name)) for name in _Arrays.__slots__]
+        for name, array in arrays:
+            write_array(_array_path(directory, name), array)
+        return [directory / _TERMS, *(_array_path(directory, name) for name, _ in arrays)]
+
+    @classmethod
+    def load(cls, directory: Path) -> Self:
+        """Map files that `save` wrote and somebody has checked."""
+        arrays = [read_array(_array_path(directory, name)) for name in _Arrays.__slots__]
+        return cls(orjson.loads((directory / _TERMS).read_bytes()), _Arrays(*arrays))
+
+    def _known(self, tokens: Sequence[str]) -> NDArray[np.uint32]:
+        ids = (self._term_ids.get(token) for token in tokens)
+        return np.array([term for term in ids if term is not None], np.uint32)
+
+    def _buffers(self) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.uint32]]:
+        """Return this thread's scores, marks and list of touched rows; the marks are all false."""
+        buffers: tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.uint32]] | None
+        buffers = getattr(self._local, "buffers", None)
+        if buffers is None:
+            count = self.unit_count
+            buffers = np.empty(count), np.zeros(count, np.bool_), np.empty(count, np.uint32)
+            self._local.buffers = buffers
+        return buffers
+
+
+def warm_up(settings: IndexSettings) -> None:
+    """Compile the search, or load it from the cache, before the first query needs it."""
+    LexicalIndex.build([["warm"], ["up"]], settings).search(["warm"], 1)
+
+
+def _array_path(directory: Path, name: str) -> Path:
+    return directory / f"lexical_{name}.npy"
+
+
+def _offsets(lengths: Sequence[int]) -> NDArray[np.uint64]:
+    """Return where each of several consecutive runs begins, and where the last one ends."""
+    offsets = np.zeros(len(lengths) + 1, np.uint64)
+    np.cumsum(lengths, out=offsets[1:])
+    return frozen(offsets)
+
+
+def _postings(
+    okapi: Any, terms: Sequence[str], term_ids: Mapping[str, int]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64]]:
+    """Return offsets, rows and contributions of every term, with the expression of `BM25Okapi.get_scores`."""
+    frequencies: list[dict[str, int]] = okapi.doc_freqs
+    sizes = [len(unit) for unit in frequencies]
+    term = np.fromiter(map(term_ids.__getitem__, chain.from_iterable(frequencies)), np.uint32, sum(sizes))
+    q_freq = np.fromiter(chain.from_iterable(unit.values() for unit in frequencies), np.int64, term.size)
+    row = np.repeat(np.arange(len(frequencies), dtype=np.uint32), sizes)
+    doc_len = np.array(okapi.doc_len)[row]
+    idf = np.array([okapi.idf[name] for name in terms])[term]
+    k1, b = okapi.k1, okapi.b
+    contribution = idf * (q_freq * (k1 + 1) / (q_freq + k1 * (1 - b + b * doc_len / okapi.avgdl)))
+    order = np.argsort(term, kind="stable")
+    offsets = _offsets(np.bincount(term, minlength=len(terms)).tolist())
+    return offsets, frozen(row[order]), frozen(contribution[order])

@@ -1,0 +1,122 @@
+"""A Run as the frames that history is sent, and a corpus as its frames. Each message is serialized once."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from ranktrail.history.v1 import history_service_pb2 as pb
+
+from ranker_service.domain.candidate import Candidate
+from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
+from ranker_service.domain.resource import EffectiveMemory
+from ranker_service.domain.trace import RunTrace
+from ranker_service.wire.convert import (
+    candidate_to_proto,
+    failure_to_proto,
+    latency_to_proto,
+    resource_to_proto,
+    revisions_to_proto,
+    run_state_to_proto,
+)
+
+RESOURCES_PER_FRAME = 256
+_LENGTH_DELIMITED = 2
+_CONTINUES = 0x80
+_MICROSECONDS = 1_000_000
+
+
+def started_frame(trace: RunTrace) -> bytes:
+    """Return the frame that announces a Run."""
+    started = pb.RunStarted(
+        project_id=trace.project_id,
+        query=trace.query,
+        purpose=trace.purpose,
+        activation_state_fingerprint=trace.activation_state_fingerprint,
+        ranker_instance_id=trace.ranker_instance_id,
+        create_time=_timestamp(trace.create_time_us),
+    )
+    return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, started=started).SerializeToString()
+
+
+def run_frames(trace: RunTrace) -> list[bytes]:
+    """Return every frame of a terminal Run, `started` first."""
+    frames = [started_frame(trace)]
+    if trace.revisions is not None:
+        revisions = revisions_to_proto(trace.revisions)
+        frames.append(pb.RecordRetrievalRunsRequest(run_id=trace.run_id, revisions=revisions).SerializeToString())
+    digest = hashlib.sha256()
+    for content in candidate_frames(trace.candidates):
+        digest.update(content)
+        frames.append(_request(trace.run_id, pb.RecordRetrievalRunsRequest.CANDIDATES_FIELD_NUMBER, content))
+    frames.append(_finished_frame(trace, digest.hexdigest()))
+    return frames
+
+
+def candidate_frames(candidates: Sequence[Candidate]) -> Iterator[bytes]:
+    """Yield serialized CandidateFrames of at most 256 candidates and, beyond the first candidate, at most 1 MiB.
+
+    A frame is put together from its serialized candidates: a message that is made of messages copies each of them.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    for candidate in candidates:
+        piece = _field(pb.CandidateFrame.CANDIDATES_FIELD_NUMBER, candidate_to_proto(candidate).SerializeToString())
+        if pieces and (len(pieces) == CANDIDATES_PER_FRAME or size + len(piece) > FRAME_BYTES):
+            yield b"".join(pieces)
+            pieces, size = [], 0
+        pieces.append(piece)
+        size += len(piece)
+    if pieces:
+        yield b"".join(pieces)
+
+
+def corpus_frames(memory: EffectiveMemory) -> Iterator[bytes]:
+    """Yield serialized PutCorpusRequests: `start`, then the manifest."""
+    start = pb.CorpusStart(
+        effective_memory_hash=memory.hash, project_id=memory.project_id, resource_count=len(memory.resources)
+    )
+    yield pb.PutCorpusRequest(start=start).SerializeToString()
+    for begin in range(0, len(memory.resources), RESOURCES_PER_FRAME):
+        resources = map(resource_to_proto, memory.resources[begin : begin + RESOURCES_PER_FRAME])
+        yield pb.PutCorpusRequest(manifest=pb.ManifestFrame(resources=resources)).SerializeToString()
+
+
+def _finished_frame(trace: RunTrace, candidates_digest: str) -> bytes:
+    finished = pb.RunFinished(
+        state=run_state_to_proto(trace.state),
+        complete_time=None if trace.complete_time_us is None else _timestamp(trace.complete_time_us),
+        stage_latencies=map(latency_to_proto, trace.stage_latencies),
+        cold=trace.cold,
+        failure=None if trace.failure is None else failure_to_proto(trace.failure),
+        query_token_count=trace.query_token_count,
+        query_tokens_encoded=trace.query_tokens_encoded,
+        returned_fragment_count=trace.returned_fragment_count,
+        returned_token_count=trace.returned_token_count,
+        candidate_count=len(trace.candidates),
+        candidates_digest=candidates_digest,
+    )
+    return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, finished=finished).SerializeToString()
+
+
+def _request(run_id: str, number: int, content: bytes) -> bytes:
+    """Return a RecordRetrievalRunsRequest whose frame is serialized already."""
+    return _field(pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER, run_id.encode()) + _field(number, content)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Return one length-delimited field (protobuf.dev/programming-guides/encoding)."""
+    return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    groups = bytearray()
+    while value >= _CONTINUES:
+        groups.append(value % _CONTINUES | _CONTINUES)
+        value //= _CONTINUES
+    groups.append(value)
+    return bytes(groups)
+
+
+def _timestamp(microseconds: int) -> Timestamp:
+    seconds, rest = divmod(microseconds, _MICROSECONDS)
+    return Timestamp(seconds=seconds, nanos=rest * 1_000)

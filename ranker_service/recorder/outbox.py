@@ -1,0 +1,211 @@
+"""What is sent to history next: announcements of Runs that began, and Runs from the journal."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ranker_service.ports import Clock
+from ranker_service.recorder.backlog import Backlog
+from ranker_service.recorder.corpora import Availability
+from ranker_service.recorder.journal import Pending
+
+MOST_OPEN = 32
+"""Runs of one stream that have begun on it and are not answered."""
+MOST_ANNOUNCED = 16
+"""Runs among them that have not finished, so that they never keep the finished ones out."""
+MOST_FAILURES = 8
+"""After so many failures in a row a Run lets the others go first."""
+POSTPONE_SECONDS = 60.0
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A Run that began, and its first frame."""
+
+    run_id: str
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """A Run to send. Its first frame has gone already if it is `announced`; one that is `lost` has no corpus."""
+
+    pending: Pending
+    announced: bool
+    lost: bool
+
+
+class Outbox:
+    """The order in which one stream after another sends. Every public method is safe to call from any thread.
+
+    A stream has one unanswered Run until its first answer. `availability` says whether the corpus of a hash lets its
+    Runs go.
+    """
+
+    def __init__(self, clock: Clock, availability: Callable[[str], Availability]) -> None:
+        self._clock = clock
+        self._availability = availability
+        self._changed = threading.Condition()
+        self._backlog = Backlog()
+        self._failures: dict[str, int] = {}
+        self._announcements: deque[Announcement] = deque()
+        self._announced: set[str] = set()
+        self._unanswered: dict[str, Pending] = {}
+        self._stream = 0
+        self._open = False
+        self._draining = False
+        self._window = 1
+        self._held_until_us = 0
+        self._owed_since_us = 0
+
+    def offer(self, pendings: Iterable[Pending]) -> None:
+        """Add Runs that the journal holds."""
+        with self._changed:
+            for pending in pendings:
+                self._backlog.add(pending)
+            self._changed.notify_all()
+
+    def announce(self, announcement: Announcement) -> None:
+        """Tell history that a Run began, if a stream is open and not many are announced already."""
+        with self._changed:
+            if self._open and len(self._announcements) + len(self._announced) < MOST_ANNOUNCED:
+                self._announcements.append(announcement)
+                self._changed.notify_all()
+
+    def retract(self, run_id: str) -> None:
+        """Forget the announcement of a Run whose trace was not kept."""
+        with self._changed:
+            self._announced.discard(run_id)
+            self._announcements = deque(a for a in self._announcements if a.run_id != run_id)
+
+    def unblock(self, memory_hash: str) -> None:
+        """Let the Runs of a corpus go."""
+        with self._changed:
+            self._backlog.unblock(memory_hash)
+            self._changed.notify_all()
+
+    def begin_stream(self) -> int:
+        """Begin a stream and return its number."""
+        with self._changed:
+            self._stream += 1
+            self._open = True
+            self._window = 1
+            return self._stream
+
+    def end_stream(self, *, blame: bool = False) -> None:
+        """End the stream: what it left unanswered waits again. With `blame`, a Run that was alone counts a failure."""
+        with self._changed:
+            unanswered = list(self._unanswered.values())
+            for pending in unanswered:
+                if not (blame and len(unanswered) == 1 and self._fails_too_often(pending)):
+                    self._backlog.add(pending)
+            self._unanswered.clear()
+            self._announced.clear()
+            self._announcements.clear()
+            self._open = False
+            self._changed.notify_all()
+
+    def drain(self) -> None:
+        """Let the stream end as soon as every Run that can be sent is answered."""
+        with self._changed:
+            self._draining = True
+            self._changed.notify_all()
+
+    def next(self, stream: int) -> Announcement | Dispatch | None:
+        """Wait for what the stream sends next; None when it is to end."""
+        with self._changed:
+            while self._open and self._stream == stream:
+                if self._announcements:
+                    announcement = self._announcements.popleft()
+                    self._announced.add(announcement.run_id)
+                    return announcement
+                dispatch = self._dispatch(self._clock.monotonic_us())
+                if dispatch is not None:
+                    return dispatch
+                if self._draining and not self._unanswered:
+                    return None
+                self._changed.wait(self._wait_seconds())
+            return None
+
+    def unanswered(self, run_id: str) -> Pending | None:
+        """Return the Run that an answer is about; None when none is expected."""
+        with self._changed:
+            return self._unanswered.get(run_id)
+
+    def settle(self, pending: Pending) -> None:
+        """Take a Run as done, whatever its end."""
+        with self._changed:
+            self._failures.pop(pending.run_id, None)
+            self._answer(pending)
+
+    def resend(self, pending: Pending) -> None:
+        """Send a Run again as soon as its corpus allows."""
+        with self._changed:
+            self._answer(pending)
+            if not self._fails_too_often(pending):
+                self._backlog.add(pending)
+
+    def resend_after(self, pending: Pending, seconds: float) -> None:
+        """Send nothing for so long, then the Run again, and only one Run until its answer."""
+        with self._changed:
+            self._answer(pending)
+            self._window = 1
+            self._held_until_us = max(self._held_until_us, self._after(seconds))
+            if not self._fails_too_often(pending):
+                self._backlog.add(pending)
+
+    def owed_seconds(self) -> float:
+        """Return how long history has owed an answer; 0 when it owes none."""
+        with self._changed:
+            waited = self._clock.monotonic_us() - self._owed_since_us
+            return waited / _MICROSECONDS if self._unanswered else 0.0
+
+    def _dispatch(self, now_us: int) -> Dispatch | None:
+        """Take the oldest Run that may go now; those that wait for a corpus step aside."""
+        open_runs = len(self._unanswered) + len(self._announced)
+        if now_us < self._held_until_us or len(self._unanswered) >= self._window or open_runs >= MOST_OPEN:
+            return None
+        while (pending := self._backlog.take(now_us)) is not None:
+            if pending.run_id in self._unanswered:
+                self._backlog.postpone(pending, self._after(1.0))  # the same Run, kept twice
+                continue
+            availability = self._availability(pending.effective_memory_hash)
+            if availability is Availability.WAITING:
+                self._backlog.block(pending)
+                continue
+            return self._take(pending, now_us, lost=availability is Availability.LOST)
+        return None
+
+    def _take(self, pending: Pending, now_us: int, *, lost: bool) -> Dispatch:
+        if not self._unanswered:
+            self._owed_since_us = now_us
+        self._unanswered[pending.run_id] = pending
+        announced = pending.run_id in self._announced
+        self._announced.discard(pending.run_id)
+        return Dispatch(pending, announced, lost)
+
+    def _answer(self, pending: Pending) -> None:
+        self._unanswered.pop(pending.run_id, None)
+        self._owed_since_us = self._clock.monotonic_us()
+        self._window = MOST_OPEN
+        self._changed.notify_all()
+
+    def _fails_too_often(self, pending: Pending) -> bool:
+        """Count a failure; a Run that fails again and again is postponed, and this says so."""
+        failures = self._failures[pending.run_id] = self._failures.get(pending.run_id, 0) + 1
+        if failures < MOST_FAILURES:
+            return False
+        self._backlog.postpone(pending, self._after(POSTPONE_SECONDS))
+        return True
+
+    def _after(self, seconds: float) -> int:
+        return self._clock.monotonic_us() + int(seconds * _MICROSECONDS)
+
+    def _wait_seconds(self) -> float | None:
+        """Return how long nothing can change by itself; None is for ever."""
+        due = [us for us in (self._backlog.next_due_us(), self._held_until_us or None) if us is not None]
+        now = self._clock.monotonic_us()
+        later = [us for us in due if us > now]
+        return (min(later) - now) / _MICROSECONDS if later else None
