@@ -6,7 +6,9 @@ import signal
 import sys
 import threading
 
-from ranker_service.bootstrap import StartRefused, start
+from ranktrail_serving.errors import StartRefused
+
+from ranker_service.bootstrap import start
 from ranker_service.config import Config
 
 

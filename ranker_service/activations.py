@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from ranker_service.domain.activation import ActivationRequest, fingerprint
+from ranker_service.domain.activation import fingerprint
 from ranker_service.domain.errors import ProjectNotFound
+from ranker_service.domain.request import Activation, ActivationRequest
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.index.snapshot import Snapshot
-from ranker_service.pipeline import Activation, Pipeline
+from ranker_service.pipeline import Pipeline
 from ranker_service.ports import Clock, TraceSink
 from ranker_service.workspace.workspace import Workspace
 

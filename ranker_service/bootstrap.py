@@ -1,75 +1,95 @@
 """Puts a ranker together; alone knows the concrete classes."""
 
-import fcntl
 import logging
-import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import grpc
+from ranktrail.ranker.v1 import ranker_service_pb2, ranker_service_pb2_grpc
+from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.errors import StartRefused
+from ranktrail_serving.file_lock import FileLock
+from ranktrail_serving.interceptor import CallInterceptor
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.listener import Address, UnixAddress, parse_address
+from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
+
 from ranker_service.activations import Activations
 from ranker_service.config import Config
-from ranker_service.domain.profile import ProfileInvalid
+from ranker_service.domain.profile import IndexSettings, Profile, ProfileInvalid
 from ranker_service.index.lexical import warm_up
 from ranker_service.memory.chunker import chunker_revision
 from ranker_service.memory.durable import make_directory
 from ranker_service.memory.parsers import PARSER_REVISION
-from ranker_service.models.encoder import TransformerEncoder, choose_dtype
+from ranker_service.models.encoder import TransformerEncoder
 from ranker_service.models.rerankers import Rerankers
 from ranker_service.models.source import ModelUnavailable, resolve
+from ranker_service.models.transformer import choose_dtype
 from ranker_service.pipeline import Pipeline
 from ranker_service.profiles.catalog import ProfileCatalog
-from ranker_service.recorder.sink import Recorder
+from ranker_service.recorder.connection import HistoryTarget
+from ranker_service.recorder.sink import Recorder, RecordingOff
 from ranker_service.rpc.rank_corpus import CorpusRanker
+from ranker_service.rpc.reasons import row_of
 from ranker_service.rpc.runtime import Identity, Runtime
-from ranker_service.rpc.server import AddressRefused, Server
 from ranker_service.rpc.servicer import RankerParts, RankerServicer
-from ranker_service.system import SystemClock, new_instance_id, new_run_id
+from ranker_service.system import SystemClock, jitter, new_instance_id, new_run_id, new_token
 from ranker_service.workspace.workspace import Workspace
-from ranktrail.ranker.v1 import ranker_service_pb2, ranker_service_pb2_grpc
 
 _LOG = logging.getLogger(__name__)
 _SERVICE = ranker_service_pb2.DESCRIPTOR.services_by_name["RankerService"].full_name
 
 
-class StartRefused(Exception):
-    """The ranker cannot start; the text says why and what to do."""
+LIMITS = CallLimits(
+    {
+        f"/{_SERVICE}/ActivateMemory": 32,
+        f"/{_SERVICE}/CommitMemory": 8,
+        f"/{_SERVICE}/EnsureIndex": 12,
+        f"/{_SERVICE}/RankCorpus": 2,
+        REFLECTION_METHOD: 2,
+    },
+    other_calls=8,
+)
+"""Calls served at once; one more is OVERLOADED at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
     """A ranker that serves."""
 
-    server: Server
+    server: RpcServer
     workspace: Workspace
-    recorder: Recorder
-    lock: int
+    recorder: Recorder | RecordingOff
+    lock: FileLock
 
     def stop(self) -> None:
         """End calls, then builds, then delivery; the journal keeps what was not delivered."""
         self.server.stop()
         self.workspace.close()
         self.recorder.close()
-        os.close(self.lock)
+        self.lock.release()
 
 
 def start(config: Config) -> Ranker:
     """Build and start a ranker; raise StartRefused."""
     for directory in (config.data_dir, config.directory, config.run_directory):
         make_directory(directory)
-    lock = _lock(config.directory)
+    address = parse_address(config.address)
+    lock = FileLock(config.directory / "lock", f"data directory {config.directory}")
     try:
-        return _start(config, lock)
-    except (AddressRefused, ModelUnavailable, ProfileInvalid) as error:
+        return _start(config, address, lock)
+    except (ModelUnavailable, ProfileInvalid) as error:
         raise StartRefused(str(error)) from error
 
 
-def _start(config: Config, lock: int) -> Ranker:
+def _start(config: Config, address: Address, lock: FileLock) -> Ranker:
     clock, instance_id = SystemClock(), new_instance_id()
     profiles = ProfileCatalog.load(config.directory / "profiles", config.profile)
-    encoder = _encoder(config)
+    default = profiles.default()
+    encoder = _encoder(config, default.index)
     rerankers = Rerankers(config.cross_encoder, encoder.dtype, allow_download=config.allow_download)
     recorder = _recorder(config, clock)
-    default = profiles.default()
     workspace = Workspace(config.directory, encoder, default.index, recorder.corpora)
     pipeline = Pipeline(clock, encoder, rerankers)
     identity = Identity(
@@ -89,28 +109,55 @@ def _start(config: Config, lock: int) -> Ranker:
         runtime=Runtime(identity, config.directory, workspace, recorder.runtime, clock),
         clock=clock,
     )
+    recorder.start()
     servicer = RankerServicer(parts)
-    register = {_SERVICE: lambda server: ranker_service_pb2_grpc.add_RankerServiceServicer_to_server(servicer, server)}
-    server = Server(config.address, config.run_directory, register)
+    server = _server(config, address, servicer)
     server.start()
-    _LOG.info("ranker %s serves at %s, model %s", instance_id, config.address, encoder.revision)
+    _LOG.info("ranker %s serves at %s, model %s", instance_id, server.target, encoder.revision)
     return Ranker(server, workspace, recorder, lock)
 
 
-def _lock(directory: Path) -> int:
-    """Take the data directory for this process; it is let go when the process ends, however it ends."""
-    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise StartRefused(f"another ranker uses {directory}: stop it, or choose another --data-dir") from error
-    return descriptor
+def _server(config: Config, address: Address, servicer: RankerServicer) -> RpcServer:
+    interceptors: list[grpc.ServerInterceptor] = [CallInterceptor(LIMITS, row_of)]
+    if not isinstance(address, UnixAddress):
+        interceptors.insert(0, TokenInterceptor(_token(config), row_of))
+
+    def register(server: grpc.Server) -> None:
+        ranker_service_pb2_grpc.add_RankerServiceServicer_to_server(servicer, server)
+
+    return RpcServer(address, register, [_SERVICE], LIMITS, interceptors, Stopping())
 
 
-def _encoder(config: Config) -> TransformerEncoder:
+def _token(config: Config) -> str:
+    return read_or_create_token(config.run_directory / "token", new_token)
+
+
+def _encoder(config: Config, settings: IndexSettings) -> TransformerEncoder:
     folder = resolve(config.encoder, allow_download=config.allow_download)
     encoder = TransformerEncoder.load(folder, config.remembered_dtype(choose_dtype()))
     encoder.warm_up()
-    warm_up()
+    warm_up(settings)
     return encoder
+
+
+def _recorder(config: Config, clock: SystemClock) -> Recorder | RecordingOff:
+    if not config.recording:
+        return RecordingOff()
+    token = None if config.history_address.startswith("unix:") else _token(config)
+    target = HistoryTarget(config.history_address, token=token)
+    return Recorder(config.directory / "spool", target, clock, jitter, config.spool_limit_bytes)
+
+
+def _reranker_revision(rerankers: Rerankers, profile: Profile) -> str:
+    """Name the default profile's reranker; a cross-encoder is loaded when it is first used, and has no name before."""
+    if profile.rerank.method == "late_interaction":
+        return rerankers(profile.rerank)[0].revision
+    return profile.rerank.method
+
+
+def _temporary(directory: Path) -> Path:
+    """Return an empty directory for corpora that are ranked and forgotten."""
+    path = directory / "corpora"
+    shutil.rmtree(path, ignore_errors=True)
+    make_directory(path)
+    return path

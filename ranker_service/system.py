@@ -25,6 +25,16 @@ def new_run_id() -> str:
     return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -5, -5))
 
 
+def new_token() -> str:
+    """Return a bearer token: 43 characters, 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def jitter() -> float:
+    """Return a number from 0 to 1, for waits that should not all end at once."""
+    return secrets.randbelow(1_000) / 1_000
+
+
 def new_instance_id() -> str:
     """Return the name of one process: 16 hex digits."""
     return secrets.token_hex(8)

@@ -8,7 +8,6 @@ RankerError
 ├── ResourceIdConflict         one id for two paths
 ├── CommitConflict             the layer's head is another one
 ├── BlobDigestMismatch         bytes that are not what their header says
-├── Overloaded
 ├── StageFailed                a stage of a Run failed; carries the stage and a stable code
 │   └── ActivationStateInvalid
 └── RunFailed                  what a caller is told: the cause and the recorded Run's id
@@ -78,15 +77,6 @@ class BlobDigestMismatch(RankerError):
     def __init__(self, digest: str, problem: str) -> None:
         super().__init__(f"body of digest {digest}: {problem}")
         self.digest = digest
-
-
-class Overloaded(RankerError):
-    """A limit on streams, memory or callers is reached."""
-
-    def __init__(self, what: str, limit: int, retry_after_ms: int = 1_000) -> None:
-        super().__init__(f"{what}: {limit} are under way already, try again in {retry_after_ms} ms")
-        self.limit = limit
-        self.retry_after_ms = retry_after_ms
 
 
 class StageFailed(RankerError):

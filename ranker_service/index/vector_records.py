@@ -49,14 +49,24 @@ def whole_rows(records: NDArray[Any], dimension: int, vector_bytes: int, token_b
     """Return the positions of records that are whole and speak of bytes that the two vector files have."""
     is_whole = _record_sums(records) == records["record_sum"]
     is_whole &= np.arange(len(records)) < vector_bytes // (4 * dimension)
-    ends = records["token_offset"] + block_sizes(records["token_count"], dimension)
-    is_whole &= (records["token_count"] == NO_TOKENS) | (ends <= np.uint64(token_bytes))
+    is_whole &= _token_ends(records, dimension) <= np.uint64(token_bytes)
     return np.flatnonzero(is_whole)
+
+
+def token_end(records: NDArray[Any], dimension: int) -> int:
+    """Return where the last block of whole records ends."""
+    return int(_token_ends(records, dimension).max(initial=0))
 
 
 def vector_sums(matrix: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the sum of the words of each row, little-endian float32."""
     return np.asarray(matrix.view("<u4").sum(axis=1, dtype=np.uint64))
+
+
+def _token_ends(records: NDArray[Any], dimension: int) -> NDArray[np.uint64]:
+    """Return where each record's block ends; 0 where it has none."""
+    ends = records["token_offset"] + block_sizes(records["token_count"], dimension)
+    return np.where(records["token_count"] == NO_TOKENS, np.uint64(0), ends)
 
 
 def _record_sums(records: NDArray[Any]) -> NDArray[np.uint32]:

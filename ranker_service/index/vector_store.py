@@ -29,6 +29,7 @@ from ranker_service.index.vector_records import (
     blank_records,
     read_records,
     seal,
+    token_end,
     vector_sums,
     whole_rows,
 )
@@ -97,10 +98,10 @@ class VectorStore:
             records = blank_records(len(keys))
             records["key"] = [bytes.fromhex(key) for key in keys]
             records["vector_sum"] = vector_sums(matrix)
-            token_end = self._write_tokens(records, [encoding.token_vectors for encoding in encodings])
+            end = self._write_tokens(records, [encoding.token_vectors for encoding in encodings])
             _write(self._vectors, matrix.tobytes(), self._count * self._row_bytes)
             _write(self._log, seal(records), self._count * RECORD.itemsize)
-            self._token_end = token_end
+            self._token_end = end
             self._publish(records)
 
     def vectors(self, keys: Sequence[str]) -> NDArray[np.float32]:
@@ -140,8 +141,9 @@ class VectorStore:
         """Read the log; a later record of a key stands over an earlier one."""
         self._records = read_records(self._log)
         self._count = len(self._records)
-        self._token_end = os.fstat(self._tokens).st_size
-        rows = whole_rows(self._records, self.dimension, os.fstat(self._vectors).st_size, self._token_end)
+        sizes = os.fstat(self._vectors).st_size, os.fstat(self._tokens).st_size
+        rows = whole_rows(self._records, self.dimension, *sizes)
+        self._token_end = token_end(self._records[rows], self.dimension)
         self._rows: dict[bytes, int] = dict(zip(self._records["key"][rows].tolist(), rows.tolist(), strict=True))
 
     def _become_writer(self) -> None:

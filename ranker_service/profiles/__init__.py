@@ -1,0 +1,1 @@
+"""Ranking profiles: TOML files, and the catalog that lists them."""

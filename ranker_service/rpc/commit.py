@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+
 from ranker_service.domain.errors import FieldInvalid
 from ranker_service.domain.resource import EffectiveMemory, Layer
 from ranker_service.memory.commits import Commit, CommitDraft, CommitMode
 from ranker_service.rpc import convert
 from ranker_service.rpc.frames import Frames
 from ranker_service.workspace.workspace import Workspace
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 _MODES = {
     pb.CommitHeader.MODE_REPLACE_ALL: CommitMode.REPLACE_ALL,
@@ -40,7 +41,9 @@ def _target(header: pb.CommitHeader) -> tuple[Layer, str, CommitMode]:
     if layer is not Layer.ORGANIZATION:
         return layer, convert.project_id(header.project_id), mode
     if header.project_id:
-        raise FieldInvalid("header.project_id", "must be empty for the organization layer, which applies to all projects")
+        raise FieldInvalid(
+            "header.project_id", "must be empty for the organization layer, which applies to all projects"
+        )
     return layer, "", mode
 
 

@@ -1,6 +1,10 @@
 """Contract messages to domain values and back; every field of a request is checked here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+from ranktrail.trace.v1 import trace_pb2
 
 from ranker_service.domain import limits
 from ranker_service.domain.candidate import Candidate, DeltaAction
@@ -15,8 +19,6 @@ from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.indexer import BuildProgress
 from ranker_service.workspace.workspace import ReadyIndex, Workspace
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.trace.v1 import trace_pb2
 
 _LAYERS = {
     trace_pb2.LAYER_ORGANIZATION: Layer.ORGANIZATION,
@@ -38,7 +40,7 @@ class MemoryView:
     unit_count: int
 
 
-def layer_of(layer: trace_pb2.Layer) -> Layer | None:
+def layer_of(layer: trace_pb2.Layer.ValueType) -> Layer | None:
     """Return a layer; None where it is not said or not known."""
     return _LAYERS.get(layer)
 
@@ -82,7 +84,8 @@ def _profile(name: str, profiles: ProfileCatalog) -> Profile:
         raise FieldInvalid("profile", f"{name!r} is not known: ListProfiles names those that are")
     if profile.index != default.index:
         raise FieldInvalid(
-            "profile", f"{name!r} has other [index] settings than {default.name!r}: start the ranker with --profile {name}"
+            "profile",
+            f"{name!r} has other [index] settings than {default.name!r}: start the ranker with --profile {name}",
         )
     return profile
 
@@ -93,7 +96,7 @@ def _positive(field: str, value: int, present: bool) -> int | None:
     return value if present else None
 
 
-def _known_layer(layer: trace_pb2.Layer) -> Layer:
+def _known_layer(layer: trace_pb2.Layer.ValueType) -> Layer:
     known = layer_of(layer)
     if known is None:
         raise FieldInvalid("layers", "holds an unknown layer: organization, project or draft")
@@ -176,8 +179,8 @@ def memory_view(request: pb.GetEffectiveMemoryRequest, workspace: Workspace) -> 
     """Return what the request asks for; raise FieldInvalid and ProjectNotFound."""
     layer = layer_of(request.layer)
     if layer is Layer.ORGANIZATION and not request.project_id:
-        store = workspace.layer_store("", layer)
-        return MemoryView(store.manifest(), ("", layer.value), "", store.head(), "", 0)
+        organization = workspace.layer_store("", layer)
+        return MemoryView(organization.manifest(), ("", layer.value), "", organization.head(), "", 0)
     project = workspace.project(project_id(request.project_id))
     snapshot = project.loaded_snapshot()
     store = None if layer is None else workspace.layer_store(request.project_id, layer)
@@ -191,9 +194,7 @@ def memory_view(request: pb.GetEffectiveMemoryRequest, workspace: Workspace) -> 
     )
 
 
-def memory_response(
-    view: MemoryView, page: tuple[Resource, ...], next_page_token: str
-) -> pb.GetEffectiveMemoryResponse:
+def memory_response(view: MemoryView, page: Sequence[Resource], next_page_token: str) -> pb.GetEffectiveMemoryResponse:
     """Return a page of a memory."""
     return pb.GetEffectiveMemoryResponse(
         resources=[wire.resource_to_proto(resource) for resource in page],

@@ -18,7 +18,7 @@ class Frames(Generic[Frame]):
         self._next: Frame | None = None
 
     def peek(self) -> tuple[str, Frame] | None:
-        """Return the next frame and its kind without taking it; None at the end; raise FieldInvalid on an empty frame."""
+        """Return the next frame and its kind and leave it; None at the end; raise FieldInvalid on an empty one."""
         if self._next is None:
             self._next = next(self._frames, None)
         if self._next is None:

@@ -3,9 +3,11 @@
 import queue
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 from ranker_service.domain import limits
 from ranker_service.domain.errors import FieldInvalid, ResourceIdConflict
@@ -14,14 +16,13 @@ from ranker_service.domain.resource import EffectiveMemory, Resource
 from ranker_service.index.snapshot import Snapshot
 from ranker_service.memory.drafts import receive
 from ranker_service.memory.parsers import inspect
-from ranker_service.pipeline import FrozenMemory, Pipeline
+from ranker_service.pipeline import Pipeline
 from ranker_service.ports import Encoder
 from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.rpc import convert
 from ranker_service.rpc.frames import Frames
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.indexer import BuildProgress, Indexer
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ class CorpusRanker:
             indexer = Indexer(Path(temporary), self.encoder, profile.index)
             try:
                 snapshot = yield from _build(indexer, memory, corpus.read_body)
-                yield from self._answers(frames, FrozenMemory(memory, snapshot), profile)
+                yield from self._answers(frames, memory, snapshot, profile)
             finally:
                 indexer.close()
 
     def _answers(
-        self, frames: Frames[pb.RankCorpusRequest], corpus: FrozenMemory, profile: Profile
+        self, frames: Frames[pb.RankCorpusRequest], memory: EffectiveMemory, snapshot: Snapshot, profile: Profile
     ) -> Iterator[pb.RankCorpusResponse]:
         while (taken := frames.take()) is not None:
             kind, frame = taken
@@ -63,7 +64,7 @@ class CorpusRanker:
                 raise FieldInvalid(kind, "does not belong here: resources come before the first query")
             query = frame.query
             limits.check_query_id(query.query_id)
-            trace = self.pipeline.rank_frozen(limits.check_query(query.query), profile, corpus)
+            trace = self.pipeline.rank(limits.check_query(query.query), profile, memory, snapshot)
             for candidates in wire.candidate_frames(trace.candidates):
                 yield pb.RankCorpusResponse(
                     candidates=pb.RankedCandidates(query_id=query.query_id, candidates=candidates)
@@ -106,7 +107,7 @@ class _Corpus:
 
 def _build(
     indexer: Indexer, memory: EffectiveMemory, read_body: Callable[[str], bytes]
-) -> Iterator[pb.RankCorpusResponse]:
+) -> Generator[pb.RankCorpusResponse, None, Snapshot]:
     """Yield progress; return the snapshot."""
     steps: queue.SimpleQueue[BuildProgress | Snapshot | BaseException] = queue.SimpleQueue()
 

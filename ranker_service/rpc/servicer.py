@@ -1,14 +1,13 @@
 """RankerService: convert in, call one thing, convert out."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import grpc
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+from ranktrail.ranker.v1 import ranker_service_pb2_grpc as pb_grpc
 
 from ranker_service.activations import Activations
-from ranker_service.domain.errors import Overloaded
 from ranker_service.ports import Clock
 from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.rpc import convert
@@ -16,32 +15,6 @@ from ranker_service.rpc.commit import commit
 from ranker_service.rpc.page_token import page_of
 from ranker_service.rpc.rank_corpus import CorpusRanker
 from ranker_service.workspace.workspace import Workspace
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.ranker.v1 import ranker_service_pb2_grpc as pb_grpc
-
-MAX_ACTIVATIONS = 32
-MAX_COMMITS = 8
-MAX_INDEX_WATCHERS = 12
-MAX_CORPUS_STREAMS = 2
-
-
-class Gate:
-    """Admits so many calls at once and refuses the next at once."""
-
-    def __init__(self, what: str, limit: int) -> None:
-        self._what = what
-        self._limit = limit
-        self._free = threading.Semaphore(limit)
-
-    @contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Hold a place; raise Overloaded where there is none."""
-        if not self._free.acquire(blocking=False):
-            raise Overloaded(self._what, self._limit)
-        try:
-            yield
-        finally:
-            self._free.release()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,34 +34,29 @@ class RankerServicer(pb_grpc.RankerServiceServicer):
 
     def __init__(self, parts: RankerParts) -> None:
         self._parts = parts
-        self._activating = Gate("activations", MAX_ACTIVATIONS)
-        self._committing = Gate("commits", MAX_COMMITS)
-        self._watching = Gate("EnsureIndex streams", MAX_INDEX_WATCHERS)
-        self._ranking = Gate("RankCorpus streams", MAX_CORPUS_STREAMS)
 
-    def ActivateMemory(self, request: pb.ActivateMemoryRequest, context: grpc.ServicerContext) -> pb.ActivateMemoryResponse:
+    def ActivateMemory(
+        self, request: pb.ActivateMemoryRequest, context: grpc.ServicerContext
+    ) -> pb.ActivateMemoryResponse:
         """Answer a query."""
         deadline = convert.deadline_us(context.time_remaining(), self._parts.clock)
         activation_request = convert.activation_request(request, self._parts.profiles, deadline)
-        with self._activating.admitted():
-            return convert.activation_response(self._parts.activations.activate(activation_request))
+        return convert.activation_response(self._parts.activations.activate(activation_request))
 
     def CommitMemory(
         self, request_iterator: Iterator[pb.CommitMemoryRequest], context: grpc.ServicerContext
     ) -> pb.CommitMemoryResponse:
         """Publish resources."""
-        with self._committing.admitted():
-            return convert.commit_response(*commit(self._parts.workspace, request_iterator))
+        return convert.commit_response(*commit(self._parts.workspace, request_iterator))
 
     def EnsureIndex(
         self, request: pb.EnsureIndexRequest, context: grpc.ServicerContext
     ) -> Iterator[pb.EnsureIndexResponse]:
         """Report progress until the index is complete."""
-        with self._watching.admitted():
-            for step in self._parts.workspace.ensure_index(convert.project_id(request.project_id)):
-                if not context.is_active():
-                    return
-                yield convert.index_progress(step)
+        for step in self._parts.workspace.ensure_index(convert.project_id(request.project_id)):
+            if not context.is_active():
+                return
+            yield convert.index_progress(step)
 
     def GetEffectiveMemory(
         self, request: pb.GetEffectiveMemoryRequest, context: grpc.ServicerContext
@@ -102,8 +70,7 @@ class RankerServicer(pb_grpc.RankerServiceServicer):
         self, request_iterator: Iterator[pb.RankCorpusRequest], context: grpc.ServicerContext
     ) -> Iterator[pb.RankCorpusResponse]:
         """Rank queries over a corpus that the caller sends."""
-        with self._ranking.admitted():
-            yield from self._parts.corpus_ranker.rank(request_iterator)
+        yield from self._parts.corpus_ranker.rank(request_iterator)
 
     def ClearProjectStorage(
         self, request: pb.ClearProjectStorageRequest, context: grpc.ServicerContext
@@ -112,7 +79,9 @@ class RankerServicer(pb_grpc.RankerServiceServicer):
         freed = self._parts.workspace.clear_project(convert.project_id(request.project_id))
         return pb.ClearProjectStorageResponse(deleted_bytes=freed)
 
-    def DeleteProject(self, request: pb.DeleteProjectRequest, context: grpc.ServicerContext) -> pb.DeleteProjectResponse:
+    def DeleteProject(
+        self, request: pb.DeleteProjectRequest, context: grpc.ServicerContext
+    ) -> pb.DeleteProjectResponse:
         """Forget a project."""
         freed = self._parts.workspace.delete_project(convert.project_id(request.project_id))
         return pb.DeleteProjectResponse(deleted_bytes=freed)
@@ -130,5 +99,3 @@ class RankerServicer(pb_grpc.RankerServiceServicer):
     def GetRuntime(self, request: pb.GetRuntimeRequest, context: grpc.ServicerContext) -> pb.GetRuntimeResponse:
         """Say what this process is and does."""
         return self._parts.runtime()
-
-

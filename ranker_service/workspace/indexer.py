@@ -81,7 +81,7 @@ class Indexer:
 
     def _open_store(self) -> VectorStore:
         if self._store is None:
-            self._store = VectorStore(self._vectors, self._encoder.dimension, self._encoder.revision)
+            self._store = VectorStore.open_or_begin_anew(self._vectors, self._encoder.dimension, self._encoder.revision)
         return self._store
 
     def _point_to(self, revision: str) -> None:

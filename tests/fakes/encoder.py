@@ -49,7 +49,7 @@ class WordEncoder:
     def _direction(self, word: str) -> NDArray[np.float64]:
         seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8])
         vector = np.random.default_rng(seed).standard_normal(self.dimension)
-        return np.asarray(vector / np.linalg.norm(vector))
+        return np.asarray(vector / np.linalg.norm(vector), np.float64)
 
 
 def _mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Both services in this process, behind real gRPC on Unix sockets: a memory that commits, and Runs that were put there."""
+"""Both services in this process, behind real gRPC on Unix sockets: a memory that commits, Runs that were put there."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,6 @@ from ranktrail.history.v1 import history_service_pb2_grpc as history_grpc
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2_grpc as ranker_grpc
 from ranktrail.trace.v1 import trace_pb2
-
 from ranktrail_client.data_directory import socket_address
 from ranktrail_client.frames import digest_of
 
@@ -58,7 +57,7 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
         held = self.layers.get((project, layer))
         return "" if held is None else digest_of(repr(sorted((k, v.digest, v.kind) for k, v in held.items())).encode())
 
-    def ActivateMemory(self, request: Any, context: Any) -> ranker_pb2.ActivateMemoryResponse:
+    def ActivateMemory(self, request: Any, context: Any) -> ranker_pb2.ActivateMemoryResponse:  # noqa: N802
         self.activations.append(request)
         if not request.query.strip():
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", "query is blank: ask", field="query")
@@ -66,7 +65,7 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
             refuse(context, grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND", project_id="unknown", run_id="FAILED1")
         return self.response
 
-    def CommitMemory(self, request_iterator: Any, context: Any) -> ranker_pb2.CommitMemoryResponse:
+    def CommitMemory(self, request_iterator: Any, context: Any) -> ranker_pb2.CommitMemoryResponse:  # noqa: N802
         frames = list(request_iterator)
         self.commits.append(frames)
         header = frames[0].header
@@ -103,7 +102,7 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
         answer.resource_count = len(held)
         return answer
 
-    def GetEffectiveMemory(self, request: Any, context: Any) -> ranker_pb2.GetEffectiveMemoryResponse:
+    def GetEffectiveMemory(self, request: Any, context: Any) -> ranker_pb2.GetEffectiveMemoryResponse:  # noqa: N802
         self.calls += 1
         if self.unavailable:
             self.unavailable -= 1
@@ -121,21 +120,21 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
             commit_id=self.head(request.project_id, request.layer),
         )
 
-    def EnsureIndex(self, request: Any, context: Any) -> Iterator[ranker_pb2.EnsureIndexResponse]:
+    def EnsureIndex(self, request: Any, context: Any) -> Iterator[ranker_pb2.EnsureIndexResponse]:  # noqa: N802
         if request.project_id not in {project for project, _ in self.layers}:
             refuse(context, grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND", project_id=request.project_id)
         yield ranker_pb2.EnsureIndexResponse(phase="encode", done_count=1, total_count=2)
         yield ranker_pb2.EnsureIndexResponse(phase="ready", index_revision="i1", unit_count=7)
 
-    def ListProfiles(self, request: Any, context: Any) -> ranker_pb2.ListProfilesResponse:
+    def ListProfiles(self, request: Any, context: Any) -> ranker_pb2.ListProfilesResponse:  # noqa: N802
         profile = ranker_pb2.Profile(source="package", is_default=True)
         profile.ranking_profile.name = "activation.v1"
         return ranker_pb2.ListProfilesResponse(profiles=[profile])
 
-    def ValidateProfile(self, request: Any, context: Any) -> ranker_pb2.ValidateProfileResponse:
+    def ValidateProfile(self, request: Any, context: Any) -> ranker_pb2.ValidateProfileResponse:  # noqa: N802
         return ranker_pb2.ValidateProfileResponse(problems=self.problems)
 
-    def GetRuntime(self, request: Any, context: Any) -> ranker_pb2.GetRuntimeResponse:
+    def GetRuntime(self, request: Any, context: Any) -> ranker_pb2.GetRuntimeResponse:  # noqa: N802
         recorder = ranker_pb2.RecorderRuntime(state=2, pending_run_count=self.pending_run_count)
         return ranker_pb2.GetRuntimeResponse(version="1", recorder=recorder)
 
@@ -151,7 +150,7 @@ class FakeHistory(history_grpc.HistoryServiceServicer):
     watched_after: list[int | None] = field(default_factory=list)
     more: threading.Event = field(default_factory=threading.Event)
 
-    def GetRetrievalRun(self, request: Any, context: Any) -> history_pb2.GetRetrievalRunResponse:
+    def GetRetrievalRun(self, request: Any, context: Any) -> history_pb2.GetRetrievalRunResponse:  # noqa: N802
         if self.hidden:
             self.hidden -= 1
         else:
@@ -160,7 +159,7 @@ class FakeHistory(history_grpc.HistoryServiceServicer):
                     return found
         refuse(context, grpc.StatusCode.NOT_FOUND, "RUN_NOT_FOUND", run_id=request.run_id)
 
-    def ListRetrievalRuns(self, request: Any, context: Any) -> history_pb2.ListRetrievalRunsResponse:
+    def ListRetrievalRuns(self, request: Any, context: Any) -> history_pb2.ListRetrievalRunsResponse:  # noqa: N802
         self.listed.append(request)
         start = int(request.page_token or 0)
         newest_first = [one.run for one in reversed(self.runs)]
@@ -169,7 +168,7 @@ class FakeHistory(history_grpc.HistoryServiceServicer):
             next_page_token=str(start + PAGE_SIZE) if start + PAGE_SIZE < len(newest_first) else "",
         )
 
-    def WatchRetrievalRuns(self, request: Any, context: Any) -> Iterator[history_pb2.WatchRetrievalRunsResponse]:
+    def WatchRetrievalRuns(self, request: Any, context: Any) -> Iterator[history_pb2.WatchRetrievalRunsResponse]:  # noqa: N802
         after = request.after_change_sequence if request.HasField("after_change_sequence") else None
         self.watched_after.append(after)
         yield history_pb2.WatchRetrievalRunsResponse(change_sequence=after or 0)
@@ -181,7 +180,7 @@ class FakeHistory(history_grpc.HistoryServiceServicer):
                 self.watch_breaks -= 1
                 context.abort(grpc.StatusCode.UNAVAILABLE, "going")
 
-    def GetRuntime(self, request: Any, context: Any) -> history_pb2.GetRuntimeResponse:
+    def GetRuntime(self, request: Any, context: Any) -> history_pb2.GetRuntimeResponse:  # noqa: N802
         return history_pb2.GetRuntimeResponse(version="1", run_count=len(self.runs))
 
 
@@ -191,7 +190,9 @@ def served(data_dir: Path, ranker: FakeRanker | None, history: FakeHistory | Non
     (data_dir / "run").mkdir(parents=True, exist_ok=True)
     servers = []
     if ranker is not None:
-        servers.append(_serve(socket_address(data_dir, "ranker"), ranker_grpc.add_RankerServiceServicer_to_server, ranker))
+        servers.append(
+            _serve(socket_address(data_dir, "ranker"), ranker_grpc.add_RankerServiceServicer_to_server, ranker)
+        )
     if history is not None:
         add = history_grpc.add_HistoryServiceServicer_to_server
         servers.append(_serve(socket_address(data_dir, "history"), add, history))

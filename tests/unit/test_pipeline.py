@@ -143,6 +143,7 @@ def test_the_scores_follow_the_formulas(corpus: Corpus) -> None:
         legs = [rank for rank in (candidate.lexical_rank, candidate.dense_rank) if rank]
         assert candidate.rrf_score == pytest.approx(sum(1 / (60 + rank) for rank in legs))
         assert candidate.late_interaction_score is not None
+        assert candidate.rrf_score is not None
         assert candidate.reranker_score == pytest.approx(candidate.late_interaction_score + 20 * candidate.rrf_score)
 
 

@@ -5,10 +5,20 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from ranktrail_client.safe_text import safe_block, safe_line
 
-STEERING = ["\x1b[2J", "\x9b31m", "\x1b]8;;http://x\x07", "\u202eabc", "\u2066", "\u200e", "\x08", "\r", "\x7f", "\ufeff"]
+STEERING = [
+    "\x1b[2J",
+    "\x9b31m",
+    "\x1b]8;;http://x\x07",
+    "\u202eabc",
+    "\u2066",
+    "\u200e",
+    "\x08",
+    "\r",
+    "\x7f",
+    "\ufeff",
+]
 
 
 @pytest.mark.parametrize("text", STEERING)

@@ -94,7 +94,9 @@ def test_any_bytes_make_units_or_none(body: bytes, media_type: str) -> None:
 
 
 WORDS = "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore " * 15
-sentences = st.lists(st.sampled_from(["A sentence. ", "東京 ", "\n\n", "- item\n", "`code` "]), max_size=20).map("".join)
+sentences = st.lists(st.sampled_from(["A sentence. ", "東京 ", "\n\n", "- item\n", "`code` "]), max_size=20).map(
+    "".join
+)
 
 
 @given(before=sentences, after=sentences, edit=sentences)
@@ -144,7 +146,9 @@ def test_keys_of_long_ids_and_headings_stay_short_and_apart() -> None:
 
 
 def test_a_section_is_split_between_its_blocks() -> None:
-    paragraph = "A paragraph of some twenty words that tells one thing and then stops, as a paragraph in a manual does. "
+    paragraph = (
+        "A paragraph of some twenty words that tells one thing and then stops, as a paragraph in a manual does. "
+    )
     text = "\n\n".join(paragraph * n for n in (3, 4, 2, 5, 1, 6, 3, 3)) + "\n"
     units = units_of(text)
     assert len(units) > 1
@@ -179,12 +183,17 @@ def test_a_text_of_one_endless_word_is_cut_by_bytes() -> None:
 
 def test_two_texts_that_differ_only_far_down_differ_in_what_the_encoder_sees() -> None:
     shared = "common words here " * 400
-    first, second = units_of(shared + "alpha", media_type="text/plain"), units_of(shared + "omega", media_type="text/plain")
+    first, second = (
+        units_of(shared + "alpha", media_type="text/plain"),
+        units_of(shared + "omega", media_type="text/plain"),
+    )
     assert first[-1].encoder_input != second[-1].encoder_input
     assert "alpha" in first[-1].text
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\ufeff", "\ufeff\u200b\n\u2060", "\0\x01", "---\ntitle: T\n---\n\u200b\n"])
+@pytest.mark.parametrize(
+    "text", ["", " \n", "\ufeff", "\ufeff\u200b\n\u2060", "\0\x01", "---\ntitle: T\n---\n\u200b\n"]
+)
 @pytest.mark.parametrize("media_type", ["text/markdown", "text/plain"])
 def test_a_blank_resource_has_no_unit(text: str, media_type: str) -> None:
     if media_type == "text/plain" and text.startswith("---"):

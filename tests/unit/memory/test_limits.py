@@ -69,7 +69,9 @@ def test_a_path_that_could_leave_its_root_is_refused(path: str) -> None:
         limits.check_path(path)
 
 
-@pytest.mark.parametrize("path", ["a", "a/b.md", "...", "..a/b..", "with space/ü.md", "a/.hidden", "line\nbreak", "東京.md"])
+@pytest.mark.parametrize(
+    "path", ["a", "a/b.md", "...", "..a/b..", "with space/ü.md", "a/.hidden", "line\nbreak", "東京.md"]
+)
 def test_any_other_relative_path_is_taken(path: str) -> None:
     assert limits.check_path(path) == path
 

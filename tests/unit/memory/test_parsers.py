@@ -83,7 +83,9 @@ def test_setext_headings_count_and_their_lines_are_one_heading() -> None:
     assert sections_of("A\nB\n===\nx\n\nC\n---\ny") == [(("A B",), "A\nB\n===\nx\n\n"), (("A B", "C"), "C\n---\ny")]
 
 
-@pytest.mark.parametrize("text", ["> # A\n> b\n", "- # A\n  b\n", "```\n# A\n```\n", "    # A\n", "<!--\n# A\n-->\n", "\\# A"])
+@pytest.mark.parametrize(
+    "text", ["> # A\n> b\n", "- # A\n  b\n", "```\n# A\n```\n", "    # A\n", "<!--\n# A\n-->\n", "\\# A"]
+)
 def test_a_heading_inside_something_else_begins_no_section(text: str) -> None:
     assert sections_of(text) == [((), text)]
 
@@ -138,7 +140,12 @@ def test_each_line_end_ends_a_line_and_no_byte_is_lost(end: str) -> None:
 
 
 def test_mixed_line_ends_are_each_counted_once() -> None:
-    assert [text for _, text in sections_of("a\r\n\r# A\n\r\n# B\r\r\n# C")] == ["a\r\n\r", "# A\n\r\n", "# B\r\r\n", "# C"]
+    assert [text for _, text in sections_of("a\r\n\r# A\n\r\n# B\r\r\n# C")] == [
+        "a\r\n\r",
+        "# A\n\r\n",
+        "# B\r\r\n",
+        "# C",
+    ]
 
 
 def test_a_byte_order_mark_and_front_matter_are_skipped_and_may_give_the_title() -> None:
@@ -163,14 +170,27 @@ def test_broken_front_matter_is_skipped_and_its_title_still_read() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["---\n\nSome prose.\n\n---\nmore\n", "---\nno end\n", "---\n- a\n- b\n---\nx", "a\n---\nb: c\n---\n", " ---\na: b\n---\n"],
+    [
+        "---\n\nSome prose.\n\n---\nmore\n",
+        "---\nno end\n",
+        "---\n- a\n- b\n---\nx",
+        "a\n---\nb: c\n---\n",
+        " ---\na: b\n---\n",
+    ],
 )
 def test_text_between_thematic_breaks_is_not_taken_for_front_matter(text: str) -> None:
     assert "".join(part for _, part in sections_of(text)) == text
 
 
 def test_hostile_front_matter_ends_soon() -> None:
-    for source in ("[" * 9_000, "a: " * 5_000, "&a [*a]\n", "? " * 8_000, "!!python/object:os.system x\n", "a: &a [*a,*a]\n"):
+    for source in (
+        "[" * 9_000,
+        "a: " * 5_000,
+        "&a [*a]\n",
+        "? " * 8_000,
+        "!!python/object:os.system x\n",
+        "a: &a [*a,*a]\n",
+    ):
         parse("text/markdown", f"---\n{source}\n---\nx".encode())
 
 
@@ -224,7 +244,12 @@ LONG = "a line that is long enough to stand alone"
 
 def test_paragraphs_are_the_blocks_of_plain_text() -> None:
     text = f"{LONG}\n{LONG}\n\n \t\n{LONG}\r\n\r\n{LONG}\r\r{LONG}\n\n"
-    assert blocks_of(text, "text/plain") == [f"{LONG}\n{LONG}\n\n \t\n", f"{LONG}\r\n\r\n", f"{LONG}\r\r", f"{LONG}\n\n"]
+    assert blocks_of(text, "text/plain") == [
+        f"{LONG}\n{LONG}\n\n \t\n",
+        f"{LONG}\r\n\r\n",
+        f"{LONG}\r\r",
+        f"{LONG}\n\n",
+    ]
 
 
 def test_a_definition_keeps_its_empty_lines_and_its_closing_bracket() -> None:

@@ -1,0 +1,132 @@
+"""A cross-encoder: a transformer that reads a query and a unit as one text and says how relevant they are to each other.
+
+Nogueira and Cho, "Passage Re-ranking with BERT", 2019.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+from torch import nn
+from transformers import AutoModelForSequenceClassification
+
+from ranker_service.domain.encoding import QueryEncoding
+from ranker_service.domain.ranking import ModelScore, RerankItem
+from ranker_service.models import canary
+from ranker_service.models.batches import MAX_BATCH, equal_length_batches, on_all_cores
+from ranker_service.models.linear import Float64Head, can_pack, pack
+from ranker_service.models.source import ModelFolder, ModelUnavailable
+from ranker_service.models.tokens import TokenizerPool, tokenizer_definition, window_of
+from ranker_service.models.transformer import load_transformer
+
+QUERY_SHARE = (3, 4)
+"""A query may take this share of the window; a longer one is cut, and every score says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A query and a text as the model reads them. Shapes: ids, type_ids (tokens,) int64."""
+
+    ids: NDArray[np.int64]
+    type_ids: NDArray[np.int64]
+    truncated: bool
+
+
+class CrossEncoder:
+    """ports.Reranker over a single-label sequence-classification checkpoint; its scores are logits."""
+
+    needs_token_vectors = False
+
+    def __init__(self, model: nn.Module, folder: ModelFolder, dtype: str) -> None:
+        self._model = model
+        self._tokenizers = TokenizerPool(tokenizer_definition(folder))
+        self._window = window_of(folder)
+        self._takes_type_ids = int(folder.settings("config.json").get("type_vocab_size", 0)) > 1
+        self.revision = f"cross-encoder.v1 {folder.name}/{dtype}/logit"
+
+    @classmethod
+    def load(cls, folder: ModelFolder, dtype: str) -> Self:
+        """Load `folder` with "float32" or "bfloat16" arithmetic and a float64 head.
+
+        Raise ModelUnavailable when it has no head or one of several labels, or cannot tell an answer from other texts.
+        """
+        model = load_transformer(AutoModelForSequenceClassification, folder, dtype)
+        _make_head_exact(model, folder)
+        if can_pack():
+            pack(model)
+        encoder = cls(model, folder, dtype)
+        hits = canary.hits(encoder.logits)
+        if hits < canary.REQUIRED_HITS:
+            raise ModelUnavailable(
+                f"{folder.path} finds the answer to {hits} of {len(canary.PAIRS)} plain questions among six: "
+                "it does not rank by relevance, choose a checkpoint that was trained to"
+            )
+        return encoder
+
+    def score(self, query: str, encoding: QueryEncoding, items: Sequence[RerankItem]) -> list[ModelScore]:  # noqa: ARG002
+        """Return the logit of each item's encoder input; it depends on nothing but the query and the item."""
+        pairs = self._pairs(query, [item.unit.encoder_input for item in items])
+        logits = self._logits(pairs)
+        return [ModelScore(logit, pair.truncated) for logit, pair in zip(logits, pairs, strict=True)]
+
+    def logits(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return the logit of each text."""
+        return self._logits(self._pairs(query, texts))
+
+    def _pairs(self, query: str, texts: Sequence[str]) -> list[Pair]:
+        with self._tokenizers.lend() as tokenizer:
+            own = tokenizer.encode(query, add_special_tokens=False)
+            others = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            return [paired(tokenizer, own, other, self._window) for other in others]
+
+    def _logits(self, pairs: Sequence[Pair]) -> list[float]:
+        logits = [0.0] * len(pairs)
+        batches = equal_length_batches([len(pair.ids) for pair in pairs], MAX_BATCH if can_pack() else 1)
+        found = on_all_cores(lambda batch: self._forward([pairs[p] for p in batch]), batches, background=False)
+        for batch, values in zip(batches, found, strict=True):
+            for position, value in zip(batch, values, strict=True):
+                logits[position] = value
+        return logits
+
+    def _forward(self, batch: Sequence[Pair]) -> list[float]:
+        inputs = {"input_ids": torch.from_numpy(np.stack([pair.ids for pair in batch]))}
+        if self._takes_type_ids:
+            inputs["token_type_ids"] = torch.from_numpy(np.stack([pair.type_ids for pair in batch]))
+        with torch.inference_mode():
+            logits: list[float] = self._model(**inputs).logits[:, 0].tolist()
+        return logits
+
+
+def paired(tokenizer: Tokenizer, query: Encoding, text: Encoding, window: int) -> Pair:
+    """Join two encodings without special tokens into one that `window` holds.
+
+    Only the text is cut (`only_second`), unless the query alone takes more than three quarters of the window: it is cut
+    to that first.
+    """
+    query_room = window * QUERY_SHARE[0] // QUERY_SHARE[1]
+    text_room = window - tokenizer.num_special_tokens_to_add(is_pair=True) - min(len(query.ids), query_room)
+    truncated = len(query.ids) > query_room or len(text.ids) > text_room
+    query.truncate(query_room)
+    text.truncate(text_room)
+    joined = tokenizer.post_process(query, text)
+    return Pair(np.array(joined.ids, np.int64), np.array(joined.type_ids, np.int64), truncated)
+
+
+def _make_head_exact(model: Any, folder: ModelFolder) -> None:
+    labels = int(model.config.num_labels)
+    if labels != 1:
+        raise ModelUnavailable(f"{folder.path} has a head of {labels} labels: a reranker has one")
+    heads = [
+        (module, name, child)
+        for module in model.modules()
+        for name, child in module.named_children()
+        if isinstance(child, nn.Linear) and child.out_features == 1
+    ]
+    if len(heads) != 1:
+        raise ModelUnavailable(f"{folder.path} has {len(heads)} layers that could be its head: a reranker has one")
+    module, name, child = heads[0]
+    setattr(module, name, Float64Head(child))
