@@ -1,4 +1,4 @@
-"""How fast is the encoder, beside `sentence_transformers.SentenceTransformer.encode` of the same weights?
+"""Speed of the encoder, beside `sentence_transformers.SentenceTransformer.encode` of the same weights.
 
 Encodes one query many times, and a corpus of real passages; ours and the peer's runs take turns, so that a busy machine
 slows both. A ratio below 1 in `time_ratio` means that ours takes less time.
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import corpora
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
@@ -26,7 +27,7 @@ WORDS = (30, 170)
 
 
 def passages(count: int, data: Path, fits: Callable[[str], bool]) -> list[str]:
-    """Return passages of 30 to 170 words from the mtrag-beir corpus that the encoder's window holds, their order fixed."""
+    """Return passages of 30 to 170 words from the mtrag-beir corpus that fit the encoder's window."""
     lines = (data / "mtrag-beir" / "corpus.jsonl").read_text("utf-8").splitlines()
     words = [json.loads(line)["text"].split() for line in lines]
     lengths = np.random.default_rng(1).integers(*WORDS, len(words))
@@ -42,7 +43,7 @@ def milliseconds(call: Callable[[], object]) -> float:
 
 
 def interleaved(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the median milliseconds of each call over `rounds` in which they take turns, after one round unmeasured."""
+    """Return the median milliseconds of each call over `rounds` of turns, after one unmeasured."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds + 1):
         for name, call in calls.items():
@@ -51,7 +52,7 @@ def interleaved(calls: dict[str, Callable[[], object]], rounds: int) -> dict[str
 
 
 def peer_call(peer: SentenceTransformer, texts: str | list[str]) -> Callable[[], object]:
-    """Return a call of the peer with its default settings, on all cores as it would run without our encoder beside it."""
+    """Return a call of the peer with its default settings, which use all cores."""
 
     def call() -> None:
         torch.set_num_threads(os.cpu_count() or 1)
@@ -72,8 +73,9 @@ def measure(data: Path, texts: int, rounds: int, query_rounds: int) -> dict[str,
     peer = SentenceTransformer(str(folder.path), device="cpu")
     dtypes = ["float32", "bfloat16"] if choose_dtype() == "bfloat16" else ["float32"]
     encoders = {dtype: TransformerEncoder.load(folder, dtype) for dtype in dtypes}
-    window = next(iter(encoders.values()))
-    corpus = passages(texts, data, lambda text: len(window.token_spans(text)) + window.special_token_count <= window.window)
+    first = encoders[dtypes[0]]
+    room = first.window - first.special_token_count
+    corpus = passages(texts, data, lambda text: len(first.token_spans(text)) <= room)
     query = interleaved(
         {"sentence_transformers": peer_call(peer, QUERY)}
         | {dtype: lambda encoder=encoder: encoder.encode_query(QUERY) for dtype, encoder in encoders.items()},
@@ -95,7 +97,7 @@ def measure(data: Path, texts: int, rounds: int, query_rounds: int) -> dict[str,
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data", help="test collections")
+    parser.add_argument("--data", type=Path, default=corpora.DATA, help="test collections")
     parser.add_argument("--texts", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5, help="of the corpus")
     parser.add_argument("--query-rounds", type=int, default=200)

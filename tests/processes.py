@@ -39,13 +39,13 @@ class Service:
     def log(self) -> Path:
         return self.data_dir / f"{self.module}.log"
 
-    def start(self) -> None:
-        """Start the process and wait until it serves."""
+    def start(self, address: str | None = None) -> None:
+        """Start the process and wait until it serves, at its socket unless `address` says otherwise."""
         command = [sys.executable, "-m", self.module, "--data-dir", str(self.data_dir), *self.arguments]
         self.data_dir.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        self.channel = grpc.insecure_channel(f"unix:{self.socket}")
+        self.channel = grpc.insecure_channel(address or f"unix:{self.socket}")
         self.wait_until_serving()
 
     def wait_until_serving(self) -> None:

@@ -23,8 +23,10 @@ from history_service.store.migrations import migrate
 
 logger = logging.getLogger(__name__)
 
+Connection = SqliteDatabase
+"""What a job writes with and a reader reads with."""
 Answer = TypeVar("Answer")
-Job = Callable[[SqliteDatabase], Answer]
+Job = Callable[[Connection], Answer]
 
 PAGE_BYTES = 8_192
 """Of a new file; holds five candidates of usual size where SQLite's default holds two."""
@@ -68,7 +70,7 @@ class Database:
         self._lock = threading.Lock()
         self._closed = False
         self._jobs: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write_until_closed, name="history-writer")
+        self._thread = threading.Thread(target=self._write_until_closed, name="history-writer", daemon=True)
         self._thread.start()
 
     @property
@@ -83,7 +85,7 @@ class Database:
         return sum(file.stat().st_size for file in files if file.exists())
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteDatabase]:
+    def reading(self) -> Iterator[Connection]:
         """Lend a read-only connection whose queries all see one state of the database. Do not yield rows out of it."""
         self._check_process()
         with self._readers.connection_context():

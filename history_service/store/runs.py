@@ -1,20 +1,53 @@
-"""Runs and their candidates: writing. Every function runs inside one write transaction."""
+"""Runs and their candidates: writing. Every function runs inside one write transaction.
+
+The statements that each Run needs are written out once, since building one costs more than running it.
+"""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from peewee import SQL, SqliteDatabase
+from peewee import SqliteDatabase
 
-from history_service.domain.run import Candidate, Failure, Revisions, RunStart, RunState, RunTrace
-from history_service.store.tables import META, RUNS
+from history_service.domain.errors import WriteFailed
+from history_service.domain.run import Candidate, Failure, Revisions, RunEnd, RunStart, RunState, RunTrace
+from history_service.store.tables import RUNS
 
 CHANGE_SEQUENCE = "retrieval_change_sequence"
-START_COLUMNS = RunStart.__slots__
-_INSERT_CANDIDATE = "INSERT INTO retrieval_run_candidates (run_sequence, {}) VALUES ({})".format(  # noqa: S608
-    ", ".join(Candidate._fields), ", ".join("?" * (1 + len(Candidate._fields)))
+_END_COLUMNS = (
+    "complete_time_us",
+    "stage_latencies",
+    "cold",
+    "failure_stage",
+    "failure_code",
+    "failure_summary",
+    "query_token_count",
+    "query_tokens_encoded",
+    "returned_fragment_count",
+    "returned_token_count",
+    "candidate_count",
+    "candidates_digest",
 )
+_START = RunStart.__slots__
+_TERMINAL = ("state", "change_sequence", "trace_digest", *Revisions.__slots__, *_END_COLUMNS)
+
+
+def _insert(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+
+
+def _update_run(columns: tuple[str, ...]) -> str:
+    return f"UPDATE retrieval_runs SET {', '.join(f'{name} = ?' for name in columns)} WHERE sequence = ?"  # noqa: S608
+
+
+_FIND_RUN = f"SELECT sequence, state, trace_digest, {', '.join(_START)} FROM retrieval_runs WHERE run_id = ?"  # noqa: S608
+_INSERT_RUN = _insert("retrieval_runs", (*_START, "query_folded", "state", "change_sequence"))
+_FINISH_RUN = _update_run(_TERMINAL)
+_INTERRUPT_RUN = _update_run(
+    ("state", "change_sequence", "complete_time_us", "candidate_count", "failure_stage", "failure_code", "failure_summary")
+)
+_INSERT_CANDIDATE = _insert("retrieval_run_candidates", ("run_sequence", *Candidate._fields))
+_NEXT_CHANGE = "UPDATE daemon_meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ? RETURNING CAST(value AS INTEGER)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +62,7 @@ class StoredRun:
 
 def find_run(db: SqliteDatabase, run_id: str) -> StoredRun | None:
     """Return the stored Run of this id."""
-    columns = [getattr(RUNS, name) for name in START_COLUMNS]
-    query = RUNS.select(RUNS.sequence, RUNS.state, RUNS.trace_digest, *columns).where(RUNS.run_id == run_id)
-    row = next(iter(query.tuples().execute(db)), None)
+    row = db.execute_sql(_FIND_RUN, (run_id,)).fetchone()
     if row is None:
         return None
     sequence, state, trace_digest, *start = row
@@ -40,37 +71,26 @@ def find_run(db: SqliteDatabase, run_id: str) -> StoredRun | None:
 
 def insert_running(db: SqliteDatabase, start: RunStart) -> int:
     """Insert a Run in state running; return its sequence."""
-    row = {name: getattr(start, name) for name in START_COLUMNS}
-    row |= {"change_sequence": next_change_sequence(db), "state": RunState.RUNNING.value, "query_folded": folded(start.query)}
-    return int(RUNS.insert(row).execute(db))
+    values = [getattr(start, name) for name in _START]
+    cursor = db.execute_sql(
+        _INSERT_RUN, (*values, folded(start.query), RunState.RUNNING.value, next_change_sequence(db))
+    )
+    return int(cursor.lastrowid)
 
 
 def finish_run(db: SqliteDatabase, sequence: int, trace: RunTrace) -> None:
     """Insert the candidates of a Run and make it terminal."""
     insert_candidates(db, sequence, trace.candidates)
-    end = trace.end
-    row = {name: getattr(trace.revisions, name) for name in Revisions.__slots__}
-    row |= {
-        "state": end.state.value,
-        "change_sequence": next_change_sequence(db),
-        "trace_digest": trace.digest,
-        "complete_time_us": end.complete_time_us,
-        "stage_latencies": json.dumps([[latency.stage, latency.duration_us] for latency in end.stage_latencies]),
-        "cold": end.cold,
-        "query_token_count": end.query_token_count,
-        "query_tokens_encoded": end.query_tokens_encoded,
-        "returned_fragment_count": end.returned_fragment_count,
-        "returned_token_count": end.returned_token_count,
-        "candidate_count": end.candidate_count,
-        "candidates_digest": end.candidates_digest,
-    }
-    RUNS.update(row | _failure_columns(end.failure)).where(RUNS.sequence == sequence).execute(db)
+    revisions = [getattr(trace.revisions, name) for name in Revisions.__slots__]
+    state = (trace.end.state.value, next_change_sequence(db), trace.digest)
+    db.execute_sql(_FINISH_RUN, (*state, *revisions, *_end_values(trace.end), sequence))
 
 
-def insert_candidates(db: SqliteDatabase, sequence: int, candidates: Iterable[Candidate]) -> None:
-    """Insert candidates in their order, on the connection itself: a Run has hundreds, and a query builder's own work
-    on each would be most of the time."""
-    db.connection().executemany(_INSERT_CANDIDATE, [(sequence, *candidate) for candidate in candidates])
+def insert_candidates(db: SqliteDatabase, sequence: int, candidates: tuple[Candidate, ...]) -> None:
+    """Insert candidates in their order; raise WriteFailed when fewer were stored than given."""
+    cursor = db.connection().executemany(_INSERT_CANDIDATE, [(sequence, *candidate) for candidate in candidates])
+    if candidates and cursor.rowcount != len(candidates):
+        raise WriteFailed(f"{cursor.rowcount} of {len(candidates)} candidates were stored")
 
 
 def interrupt_runs(db: SqliteDatabase, run_ids: Iterable[str] | None, failure: Failure, now_us: int) -> int:
@@ -80,18 +100,14 @@ def interrupt_runs(db: SqliteDatabase, run_ids: Iterable[str] | None, failure: F
         query = query.where(RUNS.run_id.in_(list(run_ids)))
     sequences = [sequence for (sequence,) in query.tuples().execute(db)]
     for sequence in sequences:
-        row: dict[str, Any] = {"state": RunState.FAILED.value, "change_sequence": next_change_sequence(db)}
-        row |= {"complete_time_us": now_us, "candidate_count": 0}
-        RUNS.update(row | _failure_columns(failure)).where(RUNS.sequence == sequence).execute(db)
+        state = (RunState.FAILED.value, next_change_sequence(db), now_us, 0)
+        db.execute_sql(_INTERRUPT_RUN, (*state, failure.stage, failure.code, failure.summary, sequence))
     return len(sequences)
 
 
 def next_change_sequence(db: SqliteDatabase) -> int:
     """Give out the next change_sequence."""
-    value = SQL("CAST(value AS INTEGER) + 1")
-    update = META.update({META.value: value}).where(META.key == CHANGE_SEQUENCE).returning(META.value)
-    ((text,),) = update.tuples().execute(db)
-    return int(text)
+    return int(db.execute_sql(_NEXT_CHANGE, (CHANGE_SEQUENCE,)).fetchone()[0])
 
 
 def folded(text: str) -> bytes:
@@ -99,6 +115,17 @@ def folded(text: str) -> bytes:
     return text.casefold().encode("utf-8")
 
 
-def _failure_columns(failure: Failure | None) -> dict[str, str | None]:
-    stage, code, summary = (failure.stage, failure.code, failure.summary) if failure else (None, None, None)
-    return {"failure_stage": stage, "failure_code": code, "failure_summary": summary}
+def _end_values(end: RunEnd) -> tuple[object, ...]:
+    failure = (end.failure.stage, end.failure.code, end.failure.summary) if end.failure else (None, None, None)
+    return (
+        end.complete_time_us,
+        json.dumps([[latency.stage, latency.duration_us] for latency in end.stage_latencies]),
+        end.cold,
+        *failure,
+        end.query_token_count,
+        end.query_tokens_encoded,
+        end.returned_fragment_count,
+        end.returned_token_count,
+        end.candidate_count,
+        end.candidates_digest,
+    )

@@ -1,7 +1,7 @@
 """Batches of equal length, and their way over the cores.
 
-Padding changes how low-precision kernels round, so only texts of the same token count share a batch. Then a row's result
-is the same, bit for bit, alone and beside others.
+Padding changes how low-precision kernels round, so only texts of the same token count share a batch. Then a text's
+result is the same, bit for bit, alone and beside others.
 """
 
 import os
@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import groupby
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranker_service.models.linear import can_pack
 
 Result = TypeVar("Result")
 
@@ -20,9 +25,31 @@ MAX_BATCH = 16
 """More texts gain less than 3% where they have 64 tokens, and nothing where they have more."""
 MAX_BATCH_TOKENS = 1_024
 _BACKGROUND_NICENESS = 10
+_PROBED_LENGTHS = (5, 12, 31, 130)
+_PROBED_BATCH = 3
+_PROBED_IDS = 16
+
+Forward = Callable[[NDArray[np.int64]], NDArray[Any]]
+"""A model's forward pass: token ids (texts, tokens) to one result a text."""
 
 
-def equal_length_batches(lengths: Sequence[int], max_batch: int = MAX_BATCH) -> list[list[int]]:
+def batch_limit(forward: Forward, window: int) -> int:
+    """Return how many texts may share a batch: 1 where a text's result is another one beside others than alone.
+
+    Asked of this CPU each time a model is loaded, since its kernels decide; without packed weights there is no batch.
+    """
+    if not can_pack():
+        return 1
+    for length in (length for length in _PROBED_LENGTHS if length <= window):
+        starts = np.arange(_PROBED_BATCH, dtype=np.int64)[:, None]
+        texts = (starts + np.arange(length, dtype=np.int64)) % _PROBED_IDS
+        together = forward(texts)
+        if any(not np.array_equal(forward(texts[row : row + 1])[0], together[row]) for row in range(_PROBED_BATCH)):
+            return 1
+    return MAX_BATCH
+
+
+def equal_length_batches(lengths: Sequence[int], max_batch: int) -> list[list[int]]:
     """Return the positions of `lengths` in batches of one length each, the longest first, so that no core ends late."""
     order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
     batches: list[list[int]] = []

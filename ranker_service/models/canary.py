@@ -3,11 +3,20 @@
 from collections.abc import Callable, Sequence
 
 PAIRS = (
-    ("how do plants make food from sunlight", "Photosynthesis lets plants turn sunlight, water and carbon dioxide into food."),
+    (
+        "how do plants make food from sunlight",
+        "Photosynthesis lets plants turn sunlight, water and air into food.",
+    ),
     ("what is the capital of France", "Paris is the capital of France and its largest city."),
-    ("how to reset a forgotten password", "To reset a forgotten password, open the sign-in page and follow the link in the mail."),
+    (
+        "how to reset a forgotten password",
+        "To reset a forgotten password, follow the link on the sign-in page.",
+    ),
     ("why does ice float on water", "Ice floats on water because it is less dense than the liquid."),
-    ("when was the telephone invented", "Alexander Graham Bell patented the telephone, which he had invented, in 1876."),
+    (
+        "when was the telephone invented",
+        "The telephone was invented in 1876, by Alexander Graham Bell.",
+    ),
     ("how much coffee is safe in a day", "Up to four cups of coffee a day are considered safe for most adults."),
 )
 REQUIRED_HITS = 5

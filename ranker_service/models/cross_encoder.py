@@ -1,4 +1,4 @@
-"""A cross-encoder: a transformer that reads a query and a unit as one text and says how relevant they are to each other.
+"""A cross-encoder: a transformer that reads a query and a unit as one text and says how relevant the unit is.
 
 Nogueira and Cho, "Passage Re-ranking with BERT", 2019.
 """
@@ -17,7 +17,7 @@ from transformers import AutoModelForSequenceClassification
 from ranker_service.domain.encoding import QueryEncoding
 from ranker_service.domain.ranking import ModelScore, RerankItem
 from ranker_service.models import canary
-from ranker_service.models.batches import MAX_BATCH, equal_length_batches, on_all_cores
+from ranker_service.models.batches import batch_limit, equal_length_batches, on_all_cores
 from ranker_service.models.linear import Float64Head, can_pack, pack
 from ranker_service.models.source import ModelFolder, ModelUnavailable
 from ranker_service.models.tokens import TokenizerPool, tokenizer_definition, window_of
@@ -46,6 +46,7 @@ class CrossEncoder:
         self._tokenizers = TokenizerPool(tokenizer_definition(folder))
         self._window = window_of(folder)
         self._takes_type_ids = int(folder.settings("config.json").get("type_vocab_size", 0)) > 1
+        self._batch_limit = batch_limit(lambda ids: self._forward(ids, np.zeros_like(ids)), self._window)
         self.revision = f"cross-encoder.v1 {folder.name}/{dtype}/logit"
 
     @classmethod
@@ -84,20 +85,24 @@ class CrossEncoder:
             return [paired(tokenizer, own, other, self._window) for other in others]
 
     def _logits(self, pairs: Sequence[Pair]) -> list[float]:
+        def forward(batch: list[int]) -> NDArray[np.float64]:
+            own = [pairs[position] for position in batch]
+            return self._forward(np.stack([pair.ids for pair in own]), np.stack([pair.type_ids for pair in own]))
+
         logits = [0.0] * len(pairs)
-        batches = equal_length_batches([len(pair.ids) for pair in pairs], MAX_BATCH if can_pack() else 1)
-        found = on_all_cores(lambda batch: self._forward([pairs[p] for p in batch]), batches, background=False)
-        for batch, values in zip(batches, found, strict=True):
-            for position, value in zip(batch, values, strict=True):
+        batches = equal_length_batches([len(pair.ids) for pair in pairs], self._batch_limit)
+        for batch, values in zip(batches, on_all_cores(forward, batches, background=False), strict=True):
+            for position, value in zip(batch, values.tolist(), strict=True):
                 logits[position] = value
         return logits
 
-    def _forward(self, batch: Sequence[Pair]) -> list[float]:
-        inputs = {"input_ids": torch.from_numpy(np.stack([pair.ids for pair in batch]))}
+    def _forward(self, ids: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the logits of pairs of equal length: (pairs, tokens) to (pairs,)."""
+        inputs = {"input_ids": torch.from_numpy(ids)}
         if self._takes_type_ids:
-            inputs["token_type_ids"] = torch.from_numpy(np.stack([pair.type_ids for pair in batch]))
+            inputs["token_type_ids"] = torch.from_numpy(type_ids)
         with torch.inference_mode():
-            logits: list[float] = self._model(**inputs).logits[:, 0].tolist()
+            logits: NDArray[np.float64] = self._model(**inputs).logits[:, 0].numpy()
         return logits
 
 

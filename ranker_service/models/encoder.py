@@ -1,7 +1,7 @@
 """The encoder: a transformer's token vectors, and their mean as the vector of a text.
 
-One text gives one vector, bit for bit: nothing is padded, each forward pass runs on one thread, and what follows it sees
-one text at a time.
+One text gives one vector, bit for bit: nothing is padded, each forward pass runs on one thread, and what follows it
+sees one text at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,12 @@ from transformers import AutoModel
 
 from ranker_service.domain.blank import is_blank
 from ranker_service.domain.encoding import QueryEncoding, UnitEncoding
-from ranker_service.models.batches import MAX_BATCH, equal_length_batches, on_all_cores
+from ranker_service.models.batches import batch_limit, equal_length_batches, on_all_cores
 from ranker_service.models.linear import can_pack, pack
 from ranker_service.models.pooling import mean_pool, quantised, unit_length, unit_rows
 from ranker_service.models.source import ModelFolder, ModelUnavailable
 from ranker_service.models.tokens import TokenizerPool, Tokens, tokenizer_definition, window_of
 from ranker_service.models.transformer import load_transformer
-
-_PROBED_LENGTHS = (5, 12, 31, 130)
 
 
 class TransformerEncoder:
@@ -40,7 +38,7 @@ class TransformerEncoder:
         self._revision = f"{folder.name}/{dtype}/mean+l2"
         with self._spans.lend() as tokenizer:
             self._special_token_count = int(tokenizer.num_special_tokens_to_add(is_pair=False))
-        self._max_batch = MAX_BATCH if self._rows_are_independent() else 1
+        self._batch_limit = batch_limit(self._states, self._window)
 
     @classmethod
     def load(cls, folder: ModelFolder, dtype: str) -> Self:
@@ -93,7 +91,7 @@ class TransformerEncoder:
         tokens = self._queries.tokens(text)
         _check_not_blank(text, tokens)
         seen = tokens.cut(self._window)
-        states = self._states([seen])[0]
+        states = self._states(seen.ids[None])[0]
         rows = unit_rows(states[~seen.special])
         return QueryEncoding(_vector(states), rows, tokens.content_count, seen.content_count)
 
@@ -105,8 +103,9 @@ class TransformerEncoder:
         tokens = self._units.all_tokens(texts)
         for position, text in enumerate(texts):
             _check_not_blank(text, tokens[position])
-            if len(tokens[position].ids) > self._window:
-                raise ValueError(f"text {position} has {len(tokens[position].ids)} tokens, the window is {self._window}")
+            count = len(tokens[position].ids)
+            if count > self._window:
+                raise ValueError(f"text {position} has {count} tokens, the window is {self._window}")
         return self._encoded(tokens, keep_token_vectors)
 
     def warm_up(self) -> None:
@@ -117,34 +116,22 @@ class TransformerEncoder:
 
     def _encoded(self, tokens: Sequence[Tokens], keep_token_vectors: bool) -> Iterator[tuple[int, UnitEncoding]]:
         def encode(batch: list[int]) -> list[tuple[int, UnitEncoding]]:
-            states = self._states([tokens[position] for position in batch])
+            states = self._states(np.stack([tokens[position].ids for position in batch]))
             return [
                 (position, _unit_encoding(own, tokens[position], keep_token_vectors))
                 for position, own in zip(batch, states, strict=True)
             ]
 
-        batches = equal_length_batches([len(own.ids) for own in tokens], self._max_batch)
+        batches = equal_length_batches([len(own.ids) for own in tokens], self._batch_limit)
         for encodings in on_all_cores(encode, batches, background=True):
             yield from encodings
 
-    def _states(self, batch: Sequence[Tokens]) -> NDArray[np.float32]:
-        """Return the last hidden states of texts of equal length: (texts, tokens, dimension)."""
-        ids = np.stack([tokens.ids for tokens in batch]).astype(np.int64)
+    def _states(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """Return the last hidden states of texts of equal length: (texts, tokens) to (texts, tokens, dimension)."""
         with torch.inference_mode():
-            states: Any = self._model(input_ids=torch.from_numpy(ids)).last_hidden_state.float().numpy()
+            output = self._model(input_ids=torch.from_numpy(ids.astype(np.int64)))
+            states: NDArray[np.float32] = output.last_hidden_state.float().numpy()
         return states
-
-    def _rows_are_independent(self) -> bool:
-        """Say whether a text's states are the same alone and in a batch: asked of this CPU, since kernels differ."""
-        if not can_pack():
-            return False
-        special = np.zeros(1, np.bool_)
-        for length in (length for length in _PROBED_LENGTHS if length <= self._window):
-            texts = [Tokens(np.arange(start, start + length, dtype=np.int32), special) for start in (0, 1, 2)]
-            together = self._states(texts)
-            if any(not np.array_equal(self._states([text])[0], own) for text, own in zip(texts, together, strict=True)):
-                return False
-        return True
 
 
 def _vector(states: NDArray[np.float32]) -> NDArray[np.float32]:

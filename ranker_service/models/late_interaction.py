@@ -38,9 +38,7 @@ class LateInteraction:
         return [ModelScore(score, truncated) for score in scores]
 
 
-def largest_cosines(
-    query: NDArray[np.float32], units: Sequence[TokenVectors]
-) -> list[NDArray[np.float32]]:
+def largest_cosines(query: NDArray[np.float32], units: Sequence[TokenVectors]) -> list[NDArray[np.float32]]:
     """Return for each unit, for each row of `query`, the largest cosine with a row of the unit: arrays (query tokens,).
 
     One multiplication a unit, whose rounding thus depends on no other unit. Every unit is laid out in the same memory,

@@ -49,7 +49,7 @@ class Float64Head(nn.Module):
 
 def can_pack() -> bool:
     """Say whether this build of torch has the kernels that packed weights are for."""
-    return torch.backends.mkldnn.is_available()
+    return bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
 
 
 def pack(model: nn.Module) -> None:

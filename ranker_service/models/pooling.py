@@ -1,4 +1,4 @@
-"""A model's hidden states to the vectors that are kept. Each function sees one text, so no other can change its result."""
+"""A model's hidden states to the vectors that are kept. Each function sees one text: no other can change its result."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,7 @@ def mean_pool(states: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[n
     Reimers and Gurevych, "Sentence-BERT", EMNLP 2019.
     """
     kept = states[mask]
-    pooled: NDArray[np.float32] = kept.sum(axis=0) / np.float32(len(kept))
-    return pooled
+    return np.asarray(kept.sum(axis=0) / np.float32(len(kept)), np.float32)
 
 
 def unit_length(vector: NDArray[np.float32]) -> Vector:
@@ -23,14 +22,13 @@ def unit_length(vector: NDArray[np.float32]) -> Vector:
     length = np.sqrt(np.square(vector, dtype=np.float64).sum())
     if not 0.0 < length < np.inf:
         raise ValueError(f"the model made a vector of length {length}")
-    return (vector / length).astype(np.float32)
+    return np.asarray(vector / length, np.float32)
 
 
 def unit_rows(states: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divide each row by its Euclidean length; a row of zeros stays one."""
     lengths = np.sqrt(np.square(states).sum(axis=1, keepdims=True))
-    rows: NDArray[np.float32] = states / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return rows
+    return np.asarray(states / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)
 
 
 def quantised(rows: NDArray[np.float32]) -> TokenVectors:

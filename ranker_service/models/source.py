@@ -29,7 +29,7 @@ _DECIDING_FILES = (
 _REQUIRED_FILES = ("config.json", "tokenizer.json")
 
 
-class ModelUnavailable(Exception):  # noqa: N818 - reads as what happened
+class ModelUnavailable(Exception):
     """A model that cannot be had or must not be used; the text says why and what to do."""
 
 
@@ -136,7 +136,7 @@ def _from_hub(name: str, allow_download: bool) -> ModelFolder:
             allow_patterns=[*_DECIDING_FILES, WEIGHTS, WEIGHTS_INDEX, "model-*.safetensors"],
         )
     except HFValidationError as error:
-        raise ModelUnavailable(f"hf:{name} does not name a repository: write hf:ORG/NAME or hf:ORG/NAME@REVISION") from error
+        raise ModelUnavailable(f"hf:{name} names no repository: write hf:ORG/NAME or hf:ORG/NAME@REVISION") from error
     except LocalEntryNotFoundError as error:
         raise ModelUnavailable(
             f"hf:{name} is not in this machine's Hugging Face cache: allow downloads, "
@@ -153,7 +153,7 @@ def _check_files(path: Path) -> None:
     if missing:
         raise ModelUnavailable(f"{path} has no {' and no '.join(missing)}: it does not hold a whole model")
     if not _weight_files(path):
-        raise ModelUnavailable(f"{path} has no {WEIGHTS}: only safetensors weights are read, since pickles can run code")
+        raise ModelUnavailable(f"{path} has no {WEIGHTS}: only safetensors are read, since pickles can run code")
 
 
 def _weight_files(path: Path) -> list[str]:

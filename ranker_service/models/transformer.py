@@ -30,8 +30,8 @@ def load_transformer(kind: Any, folder: ModelFolder, dtype: str, *, unused: str 
     with _loading:
         # One thread a text: its rounding must not depend on how many cores there are.
         torch.set_num_threads(1)
-        transformers.utils.logging.disable_progress_bar()
-        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
         try:
             model, report = kind.from_pretrained(
                 folder.path,
@@ -47,4 +47,3 @@ def load_transformer(kind: Any, folder: ModelFolder, dtype: str, *, unused: str 
     if missing or report["mismatched_keys"]:
         raise ModelUnavailable(f"{folder.path} has no weights for {', '.join(missing[:3]) or 'some layers'}")
     return model.eval()
-

@@ -1,5 +1,6 @@
 """A ranking as a text that a person can read and a diff can show."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ranker_service.domain.candidate import Candidate
@@ -11,6 +12,11 @@ STAGES: Mapping[str, Callable[[Candidate], int | None]] = {
     "final": lambda candidate: candidate.final_rank,
 }
 _COLUMNS = ("final", "exact", "bm25", "dense", "rrf", "rerank", "relevance", "disposition", "unit")
+
+TOLERANCE = 0.002
+"""How far a score may lie from its golden one: a CPU's rounding is its own, the order is not."""
+
+_SCORE = re.compile(r"-?\d+\.\d{3}")
 
 
 def ranking_text(query: str, candidates: Sequence[Candidate]) -> str:
@@ -30,6 +36,13 @@ def stats_text(rankings: Mapping[str, Sequence[Candidate]], relevant: Mapping[st
     rows.append(("mean reciprocal rank", *(f"{mean:.3f}" for mean in means)))
     width = max(len(row[0]) for row in rows)
     return "".join(row[0].ljust(width) + "".join(cell.rjust(9) for cell in row[1:]) + "\n" for row in rows)
+
+
+def same_but_for_rounding(text: str, golden: str) -> bool:
+    """Say whether two texts have the same words and ranks, and scores within the tolerance."""
+    words = [_SCORE.sub("#", some).split() for some in (text, golden)]
+    scores = zip(_SCORE.findall(text), _SCORE.findall(golden), strict=False)
+    return words[0] == words[1] and all(abs(float(score) - float(other)) <= TOLERANCE for score, other in scores)
 
 
 def _row(candidate: Candidate) -> tuple[str, ...]:
@@ -53,7 +66,7 @@ def _ranked(rank: int | None, score: float | None) -> str:
 
 
 def _dash(value: float | None) -> str:
-    return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"
+    return "-" if value is None else str(value) if isinstance(value, int) else f"{round(value, 3) + 0.0:.3f}"
 
 
 def _first(

@@ -6,7 +6,6 @@ Text that comes from a memory or a service passes through safe_text on its way, 
 import sys
 from typing import Any
 
-import click
 from ranktrail_client.message_json import dumps
 from ranktrail_client.safe_text import safe_block, safe_line
 from rich import box
@@ -27,11 +26,11 @@ class Output:
 
     def document(self, value: Any) -> None:
         """Print a JSON document."""
-        click.echo(dumps(value, indent=2))
+        _write(dumps(value, indent=2, ascii_only=_is_ascii_only()))
 
     def json_line(self, value: Any) -> None:
         """Print a JSON document on one line, at once."""
-        click.echo(dumps(value))
+        _write(dumps(value, ascii_only=_is_ascii_only()))
         self.flush()
 
     def flush(self) -> None:
@@ -41,12 +40,12 @@ class Output:
     def line(self, text: str = "") -> None:
         """Print one line of text."""
         if not self.as_json:
-            click.echo(safe_line(text))
+            _write(safe_line(text))
 
     def block(self, text: str) -> None:
         """Print a text with the line feeds that it has."""
         if not self.as_json:
-            click.echo(safe_block(text))
+            _write(safe_block(text))
 
     def table(self, table: Table) -> None:
         """Print a table."""
@@ -55,7 +54,8 @@ class Output:
 
     def remark(self, text: str) -> None:
         """Print one line to standard error."""
-        click.echo(safe_line(text), err=True)
+        sys.stdout.flush()
+        sys.stderr.write(safe_line(text) + "\n")
 
 
 def new_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
@@ -70,6 +70,15 @@ def new_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
 def add_row(table: Table, *cells: str, style: str | None = None) -> None:
     """Add a row of plain text."""
     table.add_row(*(Text(safe_line(cell)) for cell in cells), style=style)
+
+
+def _write(text: str) -> None:
+    # click.echo would write UTF-8 to a stream that says it is ASCII, and rich would not.
+    sys.stdout.write(text + "\n")
+
+
+def _is_ascii_only() -> bool:
+    return "utf" not in (sys.stdout.encoding or "").lower()
 
 
 def _console() -> Console:

@@ -28,10 +28,16 @@ class Bars:
     def step(self, phase: str, done: int, total: int) -> None:
         """Move the bar of `phase`, and make it when it is new."""
         if phase not in self._bars:
+            self._end_bars()
             self._bars[phase] = self._progress.add_task(safe_line(phase), total=None)
         # A phase with nothing to do is done.
         shown = (1, 1) if total == done == 0 else (done, total or None)
         self._progress.update(self._bars[phase], completed=shown[0], total=shown[1])
+
+    def _end_bars(self) -> None:
+        """Fill the bars of the phases before: not every phase says that it has ended."""
+        for task in self._progress.tasks:
+            self._progress.update(task.id, completed=task.total or 0)
 
 
 @contextmanager

@@ -83,14 +83,22 @@ class Supervisor:
             )
         self._events.died(service, code, service.start_at - now)
 
-    def stop(self) -> None:
-        """End both, the ranker first so that history takes its last Runs, and wait."""
+    def stop(self, is_hurried: Callable[[], bool] = lambda: False) -> None:
+        """End both, the ranker first so that history takes its last Runs; kill one that lingers, or when hurried."""
         for service in self._services:
             service.signal(signal.SIGTERM)
-            if not service.wait(STOP_SECONDS):
+            if not _ends(service, is_hurried):
                 self._events.killed(service)
                 service.signal(signal.SIGKILL)
                 service.wait(STOP_SECONDS)
+
+
+def _ends(service: Supervised, is_hurried: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + STOP_SECONDS
+    while not service.wait(STEP_SECONDS):
+        if is_hurried() or time.monotonic() > deadline:
+            return False
+    return True
 
 
 def make_services(

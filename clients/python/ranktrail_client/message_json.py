@@ -50,9 +50,9 @@ def enum_words(descriptor: EnumDescriptor) -> list[str]:
     return [str(word) for value in descriptor.values if (word := enum_word(descriptor, value.number)) is not None]
 
 
-def dumps(value: Any, *, indent: int | None = None) -> str:
+def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """Return a JSON text that is safe to show: what would steer a terminal is written as an escape."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False, indent=indent)
     return UNSAFE.sub(_escaped, text)
 
 

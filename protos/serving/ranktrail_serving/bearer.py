@@ -13,6 +13,7 @@ from ranktrail_serving.status import ErrorRow, grpc_status
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 MaybeHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
+HEALTH_METHODS = "/grpc.health.v1."
 _SCHEME = "bearer "
 
 
@@ -34,7 +35,7 @@ def read_or_create_token(path: Path, create: Callable[[], str]) -> str:
 
 
 class TokenInterceptor(grpc.ServerInterceptor):
-    """Refuses every call that does not carry the token."""
+    """Refuses every call that does not carry the token, but those to the health service."""
 
     def __init__(self, token: str, row_of: Callable[[Exception], ErrorRow]) -> None:
         self._token = token.encode("utf-8")
@@ -46,6 +47,8 @@ class TokenInterceptor(grpc.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> MaybeHandler:
         """Return the method's handler, or one that refuses."""
+        if handler_call_details.method.startswith(HEALTH_METHODS):
+            return continuation(handler_call_details)
         error = self._problem(handler_call_details.invocation_metadata)
         return continuation(handler_call_details) if error is None else self._refusal(error)
 

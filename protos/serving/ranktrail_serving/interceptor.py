@@ -9,6 +9,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
+from ranktrail_serving.bearer import HEALTH_METHODS
 from ranktrail_serving.errors import RequestUnparsable
 from ranktrail_serving.limits import CallLimits
 from ranktrail_serving.status import INTERNAL, ErrorRow, grpc_status
@@ -19,7 +20,6 @@ logger = logging.getLogger(__name__)
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 MaybeHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
 Context = grpc.ServicerContext
-_UNGUARDED = "/grpc.health.v1."
 
 
 class Parser:
@@ -43,7 +43,7 @@ class Parser:
 
     def _descriptor(self) -> Descriptor:
         name = self._method.lstrip("/").replace("/", ".")
-        return descriptor_pool.Default().FindMethodByName(name).input_type  # type: ignore[no-untyped-call,no-any-return]
+        return descriptor_pool.Default().FindMethodByName(name).input_type
 
 
 class Requests:
@@ -75,7 +75,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         """Return the method's handler with its guard around it."""
         handler = continuation(handler_call_details)
         method = handler_call_details.method
-        if handler is None or method.startswith(_UNGUARDED):
+        if handler is None or method.startswith(HEALTH_METHODS):
             return handler
         return _guarded(handler, _Guard(method, handler, self._limits, self._row_of))
 

@@ -382,10 +382,14 @@ def test_a_reader_that_goes_ends_the_command_quietly(tmp_path: Path) -> None:
 
 def test_a_terminal_that_is_not_utf8_gets_escapes_instead_of_an_error(tmp_path: Path) -> None:
     history = FakeHistory(runs=[a_run()])
-    history.runs[0].run.query = "東京"
+    history.runs[0].run.query = "東京 👩"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     command = [sys.executable, "-m", "ranktrail_cli", "runs", "show", "RUN1", "--data-dir", str(tmp_path)]
     with served(tmp_path, None, history):
         ended = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+        as_json = subprocess.run([*command, "--json"], capture_output=True, check=False, timeout=60, env=environment)
     assert (ended.returncode, ended.stderr) == (Exit.DONE, b"")
     assert b"\\u6771" in ended.stdout
+    assert ended.stdout.isascii()
+    assert as_json.stdout.isascii()
+    assert json.loads(as_json.stdout)["run"]["query"] == "東京 👩"

@@ -7,7 +7,7 @@ from ranker_service.memory.commits import Commit, CommitDraft, CommitMode, Commi
 
 
 def announced(resource_id: str, body: bytes, path: str = "", **fields: str) -> DraftResource:
-    """The header of a resource whose path is `<id>.md` unless it is given."""
+    """Return the header of a resource whose path is `<id>.md` unless it is given."""
     return DraftResource(resource_id, path or f"{resource_id}.md", len(body), sha256(body).hexdigest(), **fields)
 
 

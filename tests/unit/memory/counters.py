@@ -62,7 +62,7 @@ class ByteTokens:
 
 @cache
 def real_tokens() -> RealTokens:
-    """The real tokenizer, loaded once."""
+    """Return the real tokenizer, loaded once."""
     return RealTokens()
 
 
@@ -72,7 +72,7 @@ def settings(unit_tokens: int = 256, overlap_tokens: int = 32) -> IndexSettings:
 
 
 def a_resource(body: bytes, resource_id: str = "r", title: str = "", media_type: str = "text/markdown") -> Resource:
-    """A resource whose body is `body`; the chunker reads its id, title and media type."""
+    """Return a resource whose body is `body`; the chunker reads its id, title and media type."""
     path = f"docs/{resource_id}.md"
     return Resource(
         resource_id, Layer.PROJECT, "document", path, title, media_type, "0" * 64, len(body), ParseState.PARSED

@@ -1,7 +1,10 @@
 """Units are exact, fit the encoder, and keep their keys."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ranker_service.domain.blank import is_blank
@@ -25,14 +28,14 @@ small_counters = st.sampled_from([CharacterTokens(), WordTokens(), ByteTokens()]
 
 
 def units_of(text: str, title: str = "", media_type: str = "text/markdown", unit_tokens: int = 256) -> tuple[Unit, ...]:
-    """The units of a text by the real tokenizer."""
+    """Return the units of a text by the real tokenizer."""
     body = text.encode()
     chunker = Chunker(settings(unit_tokens), real_tokens())
     return chunker.chunk(a_resource(body, title=title, media_type=media_type), body)
 
 
 def assert_sound(units: tuple[Unit, ...], body: bytes, counter: TokenCounter, limit: int) -> None:
-    """What holds for the units of any text by any tokenizer."""
+    """Check what holds for the units of any text by any tokenizer."""
     keys = [unit.unit_key for unit in units]
     assert len(set(keys)) == len(keys)
     for unit in units:
@@ -47,7 +50,7 @@ def assert_sound(units: tuple[Unit, ...], body: bytes, counter: TokenCounter, li
 
 
 def assert_nothing_lost(units: tuple[Unit, ...], media_type: str, body: bytes, counter: TokenCounter) -> None:
-    """What no unit covers, the encoder would not see."""
+    """Check that the encoder would see nothing in what no unit covers."""
     sections = parse(media_type, body).sections
     position = sections[0].start if sections else len(body)
     for unit in sorted(units, key=lambda unit: unit.start_byte):
@@ -99,6 +102,7 @@ sentences = st.lists(st.sampled_from(["A sentence. ", "東京 ", "\n\n", "- item
 )
 
 
+@hypothesis_settings(max_examples=40)
 @given(before=sentences, after=sentences, edit=sentences)
 def test_edits_in_other_sections_change_neither_keys_nor_digests(before: str, after: str, edit: str) -> None:
     def edited(first: str, last: str) -> dict[str, str]:
@@ -159,7 +163,7 @@ def test_a_section_is_split_between_its_blocks() -> None:
 def test_windows_of_one_block_begin_and_end_at_words_and_overlap() -> None:
     units = units_of(WORDS * 2, media_type="text/plain")
     assert len(units) > 2
-    for before, after in zip(units, units[1:], strict=False):
+    for before, after in pairwise(units):
         shared = before.text[-(before.end_byte - after.start_byte) :]
         assert after.text.startswith(shared)
         assert 20 <= len(real_tokens().token_spans(shared)) <= 32

@@ -23,7 +23,7 @@ from tests.unit.memory.commits import add, announced, contents, patch, replace_a
 
 @pytest.fixture
 def store(tmp_path: Path) -> CommitStore:
-    """An empty store."""
+    """Open an empty store."""
     return CommitStore(tmp_path / "store")
 
 
@@ -118,12 +118,12 @@ def test_one_id_for_two_paths_is_refused(store: CommitStore) -> None:
 def test_one_path_for_two_ids_is_refused_in_a_draft_and_against_the_layer(store: CommitStore) -> None:
     with store.begin(Layer.PROJECT, CommitMode.PATCH) as draft:
         add(draft, "a", b"alpha", "x.md")
-        with pytest.raises(FieldInvalid, match="^path "):
+        with pytest.raises(FieldInvalid, match=r"^path "):
             add(draft, "b", b"beta", "x.md")
         draft.publish()
     with store.begin(Layer.PROJECT, CommitMode.PATCH) as draft:
         add(draft, "b", b"beta", "x.md")
-        with pytest.raises(FieldInvalid, match="^path "):
+        with pytest.raises(FieldInvalid, match=r"^path "):
             draft.publish()
         draft.delete("a")
         draft.publish()
@@ -133,12 +133,12 @@ def test_one_path_for_two_ids_is_refused_in_a_draft_and_against_the_layer(store:
 def test_a_resource_is_sent_once_and_not_deleted_in_the_same_commit(store: CommitStore) -> None:
     with store.begin(Layer.PROJECT, CommitMode.PATCH) as draft:
         add(draft, "a", b"alpha")
-        with pytest.raises(FieldInvalid, match="^resource_id .* twice"):
+        with pytest.raises(FieldInvalid, match=r"^resource_id .* twice"):
             add(draft, "a", b"alpha")
-        with pytest.raises(FieldInvalid, match="^delete_resource_id "):
+        with pytest.raises(FieldInvalid, match=r"^delete_resource_id "):
             draft.delete("a")
         draft.delete("b")
-        with pytest.raises(FieldInvalid, match="^delete_resource_id "):
+        with pytest.raises(FieldInvalid, match=r"^delete_resource_id "):
             add(draft, "b", b"beta")
     with (
         store.begin(Layer.PROJECT, CommitMode.REPLACE_ALL) as draft,
@@ -216,7 +216,7 @@ def test_more_bytes_than_announced_are_not_read_to_their_end(store: CommitStore)
 
 def test_a_frame_over_the_limit_is_refused(store: CommitStore) -> None:
     body = bytes(1024 * 1024 + 1)
-    with store.begin(Layer.PROJECT, CommitMode.PATCH) as draft, pytest.raises(FieldInvalid, match="^body "):
+    with store.begin(Layer.PROJECT, CommitMode.PATCH) as draft, pytest.raises(FieldInvalid, match=r"^body "):
         draft.add(announced("a", body), [body])
 
 

@@ -33,9 +33,12 @@ def test_a_surrogate_is_refused_and_the_field_named(field: str, surrogate: str) 
 @given(text=st.text(st.characters(), max_size=40))
 def test_any_text_is_either_returned_as_it_is_or_refused_with_the_field_named(field: str, text: str) -> None:
     try:
-        assert CHECKS[field](text) == text
-    except FieldInvalid as refusal:
-        assert refusal.field == field
+        returned = CHECKS[field](text)
+    except FieldInvalid as error:
+        refused = error.field
+    else:
+        refused = field if returned == text else "changed"
+    assert refused == field
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_limits_count_bytes_and_the_error_tells_them(field: str, limit: int, cha
     ["", "/etc/passwd", "../p", "a/../b", "a/..", "./a", "a/./b", "a//b", "a/", "a\\b", "a\0b", "..", ".", "/"],
 )
 def test_a_path_that_could_leave_its_root_is_refused(path: str) -> None:
-    with pytest.raises(FieldInvalid, match="^path "):
+    with pytest.raises(FieldInvalid, match=r"^path "):
         limits.check_path(path)
 
 
@@ -93,7 +96,7 @@ def test_any_other_relative_path_is_taken(path: str) -> None:
     ],
 )
 def test_only_64_lower_case_hex_digits_are_a_digest(digest: str) -> None:
-    with pytest.raises(FieldInvalid, match="^digest "):
+    with pytest.raises(FieldInvalid, match=r"^digest "):
         limits.check_digest(digest)
 
 
@@ -113,7 +116,7 @@ def test_a_nul_inside_a_query_is_kept() -> None:
 
 @pytest.mark.parametrize("media_type", ["", "text", "text/", "/plain", "text/plain\n", "tëxt/plain", "text/pl ain"])
 def test_a_media_type_has_two_parts_of_ascii(media_type: str) -> None:
-    with pytest.raises(FieldInvalid, match="^media_type "):
+    with pytest.raises(FieldInvalid, match=r"^media_type "):
         limits.check_media_type(media_type)
 
 
@@ -124,19 +127,19 @@ def test_a_media_type_may_have_parameters() -> None:
 def test_sizes_are_limited_and_not_negative() -> None:
     assert limits.check_resource_size(32 * 1024 * 1024) == 32 * 1024 * 1024
     for size in (-1, 32 * 1024 * 1024 + 1):
-        with pytest.raises(FieldInvalid, match="^size_bytes "):
+        with pytest.raises(FieldInvalid, match=r"^size_bytes "):
             limits.check_resource_size(size)
     assert len(limits.check_frame(bytes(1024 * 1024))) == 1024 * 1024
-    with pytest.raises(FieldInvalid, match="^body "):
+    with pytest.raises(FieldInvalid, match=r"^body "):
         limits.check_frame(bytes(1024 * 1024 + 1))
     assert len(limits.check_activation_state(bytes(65_536))) == 65_536
-    with pytest.raises(FieldInvalid, match="^activation_state "):
+    with pytest.raises(FieldInvalid, match=r"^activation_state "):
         limits.check_activation_state(bytes(65_537))
 
 
 def test_a_request_names_at_most_64_kinds() -> None:
     assert limits.check_kinds(["code"] * 64) == ["code"] * 64
-    with pytest.raises(FieldInvalid, match="^kinds "):
+    with pytest.raises(FieldInvalid, match=r"^kinds "):
         limits.check_kinds(["code"] * 65)
-    with pytest.raises(FieldInvalid, match="^kinds "):
+    with pytest.raises(FieldInvalid, match=r"^kinds "):
         limits.check_kinds([""])

@@ -9,7 +9,7 @@ from ranker_service.memory.overlay import overlay
 
 
 def a_resource(layer: Layer, resource_id: str, path: str) -> Resource:
-    """A resource that differs from those of other layers."""
+    """Return a resource that differs from those of other layers."""
     digest = digest_of(f"{layer} {resource_id} {path}".encode())
     return Resource(resource_id, layer, "document", path, "", "text/markdown", digest, 1, ParseState.PARSED)
 
@@ -62,7 +62,7 @@ names = st.sampled_from("abcde")
 
 
 def layers(layer: Layer) -> st.SearchStrategy[list[Resource]]:
-    """A layer, in which each id and each path stands once."""
+    """Generate a layer in which each id and each path stands once."""
     pairs = st.dictionaries(names, names, max_size=5).filter(lambda pairs: len(set(pairs.values())) == len(pairs))
     return pairs.map(lambda pairs: [a_resource(layer, resource_id, path) for resource_id, path in pairs.items()])
 

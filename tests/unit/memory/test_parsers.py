@@ -1,5 +1,7 @@
 """Sections and blocks are exact byte spans, whatever the text is made of."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,20 +16,20 @@ media_types = st.sampled_from(MEDIA_TYPES)
 
 
 def sections_of(text: str, media_type: str = "text/markdown") -> list[tuple[tuple[str, ...], str]]:
-    """The heading path and the text of each section."""
+    """Return the heading path and the text of each section."""
     body = text.encode()
     return [(s.heading_path, body[s.start : s.end].decode()) for s in parse(media_type, body).sections]
 
 
 def blocks_of(text: str, media_type: str) -> list[str]:
-    """The texts of all blocks."""
+    """Return the texts of all blocks."""
     body = text.encode()
     return [body[start:end].decode() for s in parse(media_type, body).sections for start, end in s.blocks]
 
 
 def assert_without_gaps(sections: tuple[Section, ...], end: int) -> None:
     """Sections follow each other to the body's end, and blocks fill each section."""
-    for before, after in zip(sections, sections[1:], strict=False):
+    for before, after in pairwise(sections):
         assert before.end == after.start
     for section in sections:
         assert section.start < section.end

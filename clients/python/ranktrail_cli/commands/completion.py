@@ -28,4 +28,4 @@ def completion(context: click.Context, session: Session, shell: str) -> None:
     if session.output.as_json:
         session.output.document({"shell": shell, "script": script})
     else:
-        click.echo(script)
+        session.output.block(script)

@@ -30,8 +30,8 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def up(session: Session) -> None:
     """Run both services, and start one again that dies, until Ctrl-C.
 
-    Both serve on Unix sockets in the data directory, which nobody else can open, or at the addresses given. What they
-    log goes to standard error.
+    A second Ctrl-C does not wait for their end. Both serve on Unix sockets in the data directory, which nobody else can
+    open, or at the addresses given. What they log goes to standard error.
     """
     os.umask(0o077)
     with session.connect() as client, locked(session.data_dir), _stop_signals() as received:
@@ -45,7 +45,7 @@ def up(session: Session) -> None:
                 session.output.flush()
             supervisor.keep(lambda: bool(received))
         finally:
-            supervisor.stop()
+            supervisor.stop(lambda: len(received) > 1)
 
 
 @contextmanager

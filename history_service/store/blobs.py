@@ -1,0 +1,186 @@
+"""The bodies, content-addressed: `<root>/<first two hex digits>/<digest>`, owner-only.
+
+A body is written beside its address, synced, renamed onto it, and its directory synced, so that an address holds a whole
+body or none. Nothing at an address is believed without its size and digest.
+"""
+
+import hashlib
+import itertools
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from history_service.domain.digest import digest_of, is_digest
+from history_service.domain.errors import BlobCorrupt, BlobDigestMismatch, FieldInvalid, WriteFailed
+from history_service.store.directory import make_private_directory, sync_directory
+
+logger = logging.getLogger(__name__)
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DRAFT_PREFIX = ".draft-"
+Signature = tuple[int, int, int, int]
+
+
+class BlobStore:
+    """The bodies below `root`. Safe to use from any thread."""
+
+    def __init__(self, root: Path) -> None:
+        """Make the directory and remove what a killed process left unfinished; its data directory must be locked."""
+        self._root = root
+        make_private_directory(root)
+        self._counter = itertools.count()
+        self._verified: dict[str, Signature] = {}
+        self.write_failure_count = 0
+        for draft in root.glob(f"*/{_DRAFT_PREFIX}*"):
+            draft.unlink()
+
+    def address(self, digest: str) -> Path:
+        """Return where the body is or would be; raise FieldInvalid before any path is made of what is no digest."""
+        if not is_digest(digest):
+            raise FieldInvalid("digest", "must be 64 lower-case hex digits")
+        return self._root / digest[:2] / digest
+
+    def holds(self, digest: str, size_bytes: int) -> bool:
+        """Say whether the body is whole on disk: a file of this size and digest."""
+        try:
+            descriptor = os.open(self.address(digest), _READ)
+        except OSError:
+            return False
+        with open(descriptor, "rb", buffering=0) as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode) or state.st_size != size_bytes:
+                return False
+            signature = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+            if self._verified.get(digest) == signature:
+                return True
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                return False
+        self._verified[digest] = signature
+        return True
+
+    def read(self, digest: str) -> bytes:
+        """Return the body; raise BlobCorrupt when its bytes are not those of the digest, or are gone."""
+        try:
+            descriptor = os.open(self.address(digest), _READ)
+        except OSError as error:
+            raise BlobCorrupt(digest, f"cannot be read ({error.strerror})") from error
+        with open(descriptor, "rb") as file:
+            content = file.read()
+        if digest_of(content) != digest:
+            raise BlobCorrupt(digest, "its bytes have another digest")
+        return content
+
+    def remove(self, digest: str) -> int:
+        """Remove a body; return its bytes, 0 when there was none. Only through `Leases.unless_held`."""
+        self._verified.pop(digest, None)
+        path = self.address(digest)
+        try:
+            size = path.lstat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            return 0
+        return size
+
+    def batch(self) -> "BlobBatch":
+        """Begin to write bodies."""
+        return BlobBatch(self)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Log and count what the disk refuses, and raise it as WriteFailed."""
+        try:
+            yield
+        except OSError as error:
+            logger.exception("history could not write a body")
+            self.write_failure_count += 1
+            raise WriteFailed("history could not write a body") from error
+
+    def draft(self, digest: str) -> "Draft":
+        """Open a new file beside the body's address."""
+        directory = self.address(digest).parent
+        make_private_directory(directory)
+        path = directory / f"{_DRAFT_PREFIX}{os.getpid()}-{next(self._counter)}"
+        return Draft(digest, path, os.open(path, _CREATE, 0o600))
+
+
+@dataclass(slots=True)
+class Draft:
+    """A body under way."""
+
+    digest: str
+    path: Path
+    descriptor: int
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.descriptor)
+
+
+class BlobBatch:
+    """Bodies that reach their addresses together: all are written, all synced, all renamed, each directory synced once."""
+
+    def __init__(self, store: BlobStore) -> None:
+        self._store = store
+        self._drafts: list[Draft] = []
+        self._open: Draft | None = None
+        self._hash = hashlib.sha256()
+        self.written_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._drafts)
+
+    def begin(self, digest: str) -> None:
+        """Begin a body; the one before must have ended."""
+        with self._store.writing():
+            self._open = self._store.draft(digest)
+        self._drafts.append(self._open)
+        self._hash = hashlib.sha256()
+
+    def write(self, content: bytes) -> None:
+        """Add bytes to the body begun last."""
+        if self._open is None:
+            raise ValueError("no body was begun")
+        self._hash.update(content)
+        self.written_bytes += len(content)
+        rest = memoryview(content)
+        with self._store.writing():
+            while rest:
+                rest = rest[os.write(self._open.descriptor, rest) :]
+
+    def end(self) -> None:
+        """End the body begun last; raise BlobDigestMismatch when its bytes are not those of its digest."""
+        if self._open is None:
+            raise ValueError("no body was begun")
+        found = self._hash.hexdigest()
+        if found != self._open.digest:
+            raise BlobDigestMismatch(self._open.digest, f"the bytes sent have the digest {found}")
+        self._open = None
+
+    def publish(self) -> None:
+        """Make every body durable at its address and forget them."""
+        with self._store.writing():
+            for draft in self._drafts:
+                os.fsync(draft.descriptor)
+            for draft in self._drafts:
+                draft.path.rename(self._store.address(draft.digest))
+            for directory in {draft.path.parent for draft in self._drafts}:
+                sync_directory(directory)
+        self._forget()
+
+    def discard(self) -> None:
+        """Remove what was not published."""
+        for draft in self._drafts:
+            draft.path.unlink(missing_ok=True)
+        self._forget()
+
+    def _forget(self) -> None:
+        for draft in self._drafts:
+            draft.close()
+        self._drafts.clear()
+        self._open = None
+        self.written_bytes = 0

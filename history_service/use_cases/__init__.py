@@ -1,0 +1,1 @@
+"""What history does, one verb a file."""

@@ -1,0 +1,80 @@
+"""Answers what Runs were."""
+
+from dataclasses import dataclass
+
+from history_service.domain.case import EvaluationCase, Judgment
+from history_service.domain.corpus import Resource
+from history_service.domain.errors import ResourceNotFound, RunNotFound
+from history_service.domain.run import Candidate, Run, RunFilter
+from history_service.store import cases, corpora, read_runs
+from history_service.store.blobs import BlobStore
+from history_service.store.database import Connection, Database
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """A Run with its candidates, the manifest rows of their resources, and the case that pins it."""
+
+    run: Run
+    candidates: list[Candidate]
+    resources: list[Resource]
+    case: EvaluationCase | None
+    judgments: list[Judgment]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePage:
+    """Some resources of a Run's Effective Memory, and how many there are in all."""
+
+    resources: list[Resource]
+    resource_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRuns:
+    """Reads; every answer comes from one state of the database."""
+
+    database: Database
+    blobs: BlobStore
+
+    def page(self, which: RunFilter, after: read_runs.Position | None, limit: int) -> list[Run]:
+        """Return at most `limit` Runs, newest first, that follow the position `after`."""
+        with self.database.reading() as db:
+            return read_runs.page_of_runs(db, which, after, limit)
+
+    def whole(self, run_id: str) -> WholeRun:
+        """Return one Run with everything; raise RunNotFound."""
+        with self.database.reading() as db:
+            run = _known(db, run_id)
+            candidates = read_runs.candidates_of(db, run.sequence)
+            memory = run.revisions.effective_memory_hash
+            ids = sorted({candidate.resource_id for candidate in candidates})
+            resources = [] if memory is None else corpora.resources_by_id(db, memory, ids)
+            case = None if run.evaluation_case_id is None else cases.case_of_run(db, run_id)
+            judgments = [] if case is None else cases.present_judgments(db, case)
+        return WholeRun(run, candidates, resources, case, judgments)
+
+    def resources(self, run_id: str, after: str | None, limit: int) -> ResourcePage:
+        """Return at most `limit` resources of a Run's Effective Memory, in resource_id order; raise RunNotFound."""
+        with self.database.reading() as db:
+            memory = _known(db, run_id).revisions.effective_memory_hash
+            if memory is None:
+                return ResourcePage([], 0)
+            page = corpora.page_of_resources(db, memory, after, limit)
+            return ResourcePage(page, corpora.count_resources(db, memory))
+
+    def body(self, run_id: str, resource_id: str) -> tuple[Resource, bytes]:
+        """Return a resource of a Run's Effective Memory and its body; raise RunNotFound, ResourceNotFound, BlobCorrupt."""
+        with self.database.reading() as db:
+            memory = _known(db, run_id).revisions.effective_memory_hash
+            found = [] if memory is None else corpora.resources_by_id(db, memory, [resource_id])
+        if not found:
+            raise ResourceNotFound(resource_id)
+        return found[0], self.blobs.read(found[0].digest)
+
+
+def _known(db: Connection, run_id: str) -> Run:
+    run = read_runs.run_by_id(db, run_id)
+    if run is None:
+        raise RunNotFound(run_id)
+    return run
