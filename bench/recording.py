@@ -1,8 +1,8 @@
 """What recording adds to a Run: the recorder alone, against none, with history on, stopped and frozen.
 
-Each Run has 100 candidates with excerpts of 1,200 characters. One Run is begun every 50 ms; between `started` and
-`finished` it computes in Python for some milliseconds, as a ranking does, and after `finished` for a moment more, as the
-reply's making does, so that what the recorder's threads take from a Run counts too. The modes take turns in rounds.
+Each Run has 100 candidates with excerpts of 1,200 characters. One Run is begun every 50 ms. Between `started` and
+`finished` it waits, as a ranking waits for its models, and computes in Python; after `finished` it computes for a
+moment more, as the reply's making does: what the recorder's threads take from a Run counts too. The modes take turns.
 
     python bench/recording.py [--rounds 4] [--runs 40] [--json]
 """
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import grpc
@@ -35,6 +36,7 @@ PARTS = ("started", "ranking", "finished", "reply")
 PERIOD_SECONDS = 0.05
 CANDIDATES = 100
 EXCERPT_CHARACTERS = 1_200
+MODEL_SECONDS = 0.004
 RANKING_STEPS = 60_000
 REPLY_STEPS = 4_000
 COMMAND = [sys.executable, "-m", "history_service", "--data-dir"]
@@ -103,13 +105,14 @@ def one_run(recorder: Recorder | RecordingOff, trace: RunTrace) -> list[float]:
     marks = [time.perf_counter()]
     recorder.started(trace)
     marks.append(time.perf_counter())
+    time.sleep(MODEL_SECONDS)
     compute(RANKING_STEPS)
     marks.append(time.perf_counter())
     recorder.finished(trace)
     marks.append(time.perf_counter())
     compute(REPLY_STEPS)
     marks.append(time.perf_counter())
-    return [1_000 * (until - since) for since, until in zip(marks, marks[1:], strict=False)]
+    return [1_000 * (until - since) for since, until in pairwise(marks)]
 
 
 def main() -> None:

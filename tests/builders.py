@@ -1,4 +1,4 @@
-"""Values of the ranker's domain: a test spells out only what it is about."""
+"""Values of the ranker's domain: a test spells out only what it is about. Messages: tests/history_builders.py."""
 
 from dataclasses import replace
 from typing import Any

@@ -11,7 +11,10 @@ PARSE_STATES = ("parsed", "not_utf8", "no_parser", "blank")
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A whole document of a memory, without its body. `layer` and `parse_state` are JSON words; no parse state is None."""
+    """A whole document of a memory, without its body.
+
+    `layer` and `parse_state` are JSON words; `parse_state` is None where nobody has tried to parse it.
+    """
 
     resource_id: str
     layer: str
@@ -34,7 +37,10 @@ class Manifest:
 
 
 def manifest_hash(project_id: str, resources: Iterable[Resource]) -> str:
-    """Return the Effective Memory hash of resources that are in resource_id order: the digest of the canonical JSON of
-    `[project_id, [[resource_id, layer, kind, path, title, media_type, digest], …]]`."""
+    """Return the Effective Memory hash of resources that are in resource_id order.
+
+    It is the digest of the canonical JSON of
+    `[project_id, [[resource_id, layer, kind, path, title, media_type, digest], …]]`.
+    """
     rows = [[r.resource_id, r.layer, r.kind, r.path, r.title, r.media_type, r.digest] for r in resources]
     return digest_of(canonical_json([project_id, rows]))

@@ -49,7 +49,9 @@ class PageTokenInvalid(HistoryError):
     """A page token that this server did not make for this request."""
 
     def __init__(self) -> None:
-        super().__init__("page_token is not one of this request: send the next_page_token of a page with the same filters")
+        super().__init__(
+            "page_token is not one of this request: send the next_page_token of a page with the same filters"
+        )
 
 
 class RunNotFound(HistoryError):
@@ -80,7 +82,9 @@ class CorpusNotFound(HistoryError):
     """A Run's Effective Memory is not stored."""
 
     def __init__(self, effective_memory_hash: str) -> None:
-        super().__init__(f"effective_memory_hash {effective_memory_hash} is not stored: put the corpus, then send the Run again")
+        super().__init__(
+            f"effective_memory_hash {effective_memory_hash} is not stored: put the corpus, then send the Run again"
+        )
         self.effective_memory_hash = effective_memory_hash
 
 
@@ -125,7 +129,9 @@ class TokenMissing(Unauthenticated):
     """A TCP call without a bearer token."""
 
     def __init__(self) -> None:
-        super().__init__('metadata has no "authorization: Bearer TOKEN": the token is in the file run/token of the data directory')
+        super().__init__(
+            'metadata has no "authorization: Bearer TOKEN": the token is in the file run/token of the data directory'
+        )
 
 
 class TokenInvalid(Unauthenticated):

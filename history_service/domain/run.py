@@ -34,7 +34,9 @@ class Failure:
 
 
 INTERRUPTED = Failure(
-    "retrieval", "retrieval_interrupted", "history has no end of this Run: its ranker or history itself stopped meanwhile"
+    "retrieval",
+    "retrieval_interrupted",
+    "history has no end of this Run: its ranker or history itself stopped meanwhile",
 )
 """What history says of a Run whose ranker never told how it ended. Only such a Run can still be healed."""
 
@@ -88,9 +90,11 @@ class RunEnd:
 
 
 class Candidate(NamedTuple):
-    """One ranked unit of one Run, in the order of the table's columns; a named tuple, since a Run has hundreds and each
-    goes to the database as it stands. None means that the stage did not see it. `heading_path` is a JSON array of
-    strings; layer, exclusion reason and delta action are JSON words; the booleans are 0 and 1."""
+    """One ranked unit of one Run, in the order of the table's columns.
+
+    A named tuple, since a Run has hundreds and each goes to the database as it stands. None means that the stage did not see it. `heading_path` is a JSON array of
+    strings; layer, exclusion reason and delta action are JSON words; the booleans are 0 and 1.
+    """
 
     unit_key: str
     resource_id: str

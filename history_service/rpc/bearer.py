@@ -21,8 +21,8 @@ def read_or_create_token(path: Path, create: Callable[[], str]) -> str:
     if not path.exists():
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(descriptor, "w", encoding="ascii") as file:
-            file.write(create() + "\n")
+        os.write(descriptor, f"{create()}\n".encode("ascii"))
+        os.close(descriptor)
         try:
             os.link(draft, path)
         except FileExistsError:

@@ -18,7 +18,9 @@ def checked_run_id(run_id: str) -> str:
     """Return a run id that may be looked for; raise FieldInvalid otherwise."""
     if _RUN_ID.fullmatch(run_id) is None:
         raise FieldInvalid(
-            "run_id", f'must be 1 to {MAX_RUN_ID_CHARACTERS} of A-Z, a-z, 0-9, ".", "_", ":" and "-"', MAX_RUN_ID_CHARACTERS
+            "run_id",
+            f'must be 1 to {MAX_RUN_ID_CHARACTERS} of A-Z, a-z, 0-9, ".", "_", ":" and "-"',
+            MAX_RUN_ID_CHARACTERS,
         )
     return run_id
 

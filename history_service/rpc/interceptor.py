@@ -23,8 +23,11 @@ _UNGUARDED = "/grpc.health.v1."
 
 
 class Parser:
-    """Turns bytes into requests of one method. gRPC's own step would answer bad bytes with INTERNAL and name no field,
-    and would run in the one thread that serves all calls."""
+    """Turns bytes into requests of one method.
+
+    gRPC's own step would answer bad bytes with INTERNAL and name no field, and would run in the one thread that serves
+    all calls.
+    """
 
     def __init__(self, method: str, deserialize: Callable[[bytes], Any]) -> None:
         self._method = method
@@ -40,11 +43,11 @@ class Parser:
 
     def _descriptor(self) -> Descriptor:
         name = self._method.lstrip("/").replace("/", ".")
-        return descriptor_pool.Default().FindMethodByName(name).input_type  # type: ignore[no-untyped-call,no-any-return]
+        return descriptor_pool.Default().FindMethodByName(name).input_type
 
 
 class Requests:
-    """The requests of one stream. One that does not parse raises FrameUnparsable, and the next call goes on behind it."""
+    """The requests of one stream; one that does not parse raises FrameUnparsable, and the next call goes on behind it."""
 
     def __init__(self, raws: Iterator[bytes], parser: Parser) -> None:
         self._raws = raws
@@ -96,7 +99,7 @@ class _Guard:
             try:
                 with self._limits.slot(self._method):
                     return behavior(self._request(raw), context)
-            except Exception as error:  # noqa: BLE001 - the edge answers whatever happens
+            except Exception as error:
                 self._abort(error, context)
 
         return guarded
@@ -108,7 +111,7 @@ class _Guard:
             try:
                 with self._limits.slot(self._method):
                     yield from behavior(self._request(raw), context)
-            except Exception as error:  # noqa: BLE001 - the edge answers whatever happens
+            except Exception as error:
                 self._abort(error, context)
 
         return guarded

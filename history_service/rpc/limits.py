@@ -1,5 +1,8 @@
-"""How many calls of each kind are served at once. All limits together stay below the number of workers, so that a call
-within its limit never waits for one beyond it, and health always has a worker."""
+"""How many calls of each kind are served at once.
+
+All limits together stay below the number of workers, so that a call within its limit never waits for one beyond it, and
+health always has a worker.
+"""
 
 import threading
 from collections import Counter
@@ -37,7 +40,9 @@ class CallLimits:
         limit = self._streams.get(kind, self._other_calls)
         with self._lock:
             if self._under_way[kind] >= limit:
-                raise Overloaded(f"calls of {method.rpartition('/')[2]} under way" if kind else "calls under way", limit)
+                raise Overloaded(
+                    f"calls of {method.rpartition('/')[2]} under way" if kind else "calls under way", limit
+                )
             self._under_way[kind] += 1
         try:
             yield

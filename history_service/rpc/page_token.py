@@ -1,12 +1,13 @@
 """Page tokens: opaque to callers, and good only for the request that they came from.
 
-A token is a position and a digest over the request's filters and that position, so a token of other filters, or one that
-somebody made up, is found out. It holds no secret and grants nothing.
+A token is a position and a digest over the request's filters and that position, so a token of other filters, or one
+that somebody made up, is found out. It holds no secret and grants nothing.
 """
 
 import base64
 import binascii
 import json
+from typing import Any
 
 from history_service.domain.digest import canonical_json, digest_of
 from history_service.domain.errors import FieldInvalid, PageTokenInvalid
@@ -14,6 +15,7 @@ from history_service.domain.limits import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_
 
 Scalar = str | int | bool | None
 _CHECK_CHARACTERS = 32
+_INTEGERS = range(-(2**63), 2**63)
 
 
 def page_size_of(requested: int) -> int:
@@ -29,8 +31,11 @@ def make_page_token(method: str, filters: list[Scalar], position: list[Scalar]) 
     return base64.urlsafe_b64encode(check + canonical_json(position)).decode("ascii").rstrip("=")
 
 
-def read_page_token(method: str, filters: list[Scalar], token: str) -> list[Scalar] | None:
-    """Return the position in a token, None for the first page; raise PageTokenInvalid when it is not one of ours."""
+def read_page_token(method: str, filters: list[Scalar], token: str, shape: tuple[type, ...]) -> list[Any] | None:
+    """Return the position in a token, None for the first page.
+
+    Raise PageTokenInvalid when it is not one of ours, or the types of its position are not those of `shape`.
+    """
     if not token:
         return None
     try:
@@ -40,9 +45,17 @@ def read_page_token(method: str, filters: list[Scalar], token: str) -> list[Scal
         position = json.loads(content[_CHECK_CHARACTERS:])
     except (binascii.Error, ValueError, RecursionError) as error:
         raise PageTokenInvalid from error
-    if not isinstance(position, list) or _check(method, filters, position).encode("ascii") != content[:_CHECK_CHARACTERS]:
+    if not isinstance(position, list) or not _has_shape(position, shape):
+        raise PageTokenInvalid
+    if _check(method, filters, position).encode("ascii") != content[:_CHECK_CHARACTERS]:
         raise PageTokenInvalid
     return position
+
+
+def _has_shape(position: list[Any], shape: tuple[type, ...]) -> bool:
+    return tuple(map(type, position)) == shape and all(
+        value in _INTEGERS for value in position if isinstance(value, int)
+    )
 
 
 def _check(method: str, filters: list[Scalar], position: list[Scalar]) -> str:

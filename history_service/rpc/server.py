@@ -81,7 +81,9 @@ class RpcServer:
         self._service_names = service_names
         register(self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection((*service_names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
+        reflection.enable_server_reflection(
+            (*service_names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
+        )
         self._listener = Listener(self._server, address)
 
     @property

@@ -12,13 +12,16 @@ _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 _MAX_VARINT_BYTES = 10
 
 
-class _Torn(Exception):  # noqa: N818 - never leaves this module
+class _Torn(Exception):
     """The bytes end inside a field, or hold a tag that no field has."""
 
 
 def unparsable_field(raw: bytes, descriptor: Descriptor) -> tuple[str, str]:
-    """Return (path of the first field that is wrong, what is wrong with it), the path as `started.query` or
-    `candidates.candidates[3].title`; the message's own name where no field can be blamed."""
+    """Return (path of the first field that is wrong, what is wrong with it).
+
+    The path is such as `started.query` or `candidates.candidates[3].title`; the message's own name where no field can be
+    blamed.
+    """
     path, problem = _first_problem(raw, descriptor) or ("", "does not parse: send the bytes of such a message")
     return path or descriptor.name, problem
 

@@ -1,7 +1,7 @@
 """The bodies, content-addressed: `<root>/<first two hex digits>/<digest>`, owner-only.
 
-A body is written beside its address, synced, renamed onto it, and its directory synced, so that an address holds a whole
-body or none. Nothing at an address is believed without its size and digest.
+A body is written beside its address, synced, renamed onto it, and its directory synced, so that an address holds a
+whole body or none. Nothing at an address is believed without its size and digest.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class BlobStore:
             descriptor = os.open(self.address(digest), _READ)
         except OSError:
             return False
-        with open(descriptor, "rb", buffering=0) as file:
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode) or state.st_size != size_bytes:
                 return False
@@ -69,7 +69,7 @@ class BlobStore:
             descriptor = os.open(self.address(digest), _READ)
         except OSError as error:
             raise BlobCorrupt(digest, f"cannot be read ({error.strerror})") from error
-        with open(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb") as file:
             content = file.read()
         if digest_of(content) != digest:
             raise BlobCorrupt(digest, "its bytes have another digest")
@@ -122,7 +122,7 @@ class Draft:
 
 
 class BlobBatch:
-    """Bodies that reach their addresses together: all are written, all synced, all renamed, each directory synced once."""
+    """Bodies that reach their addresses together: all are written, synced, renamed, and each directory synced once."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store

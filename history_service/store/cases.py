@@ -1,12 +1,13 @@
 """Evaluation Cases and their judgments: reading."""
 
-from peewee import SqliteDatabase, fn
+from peewee import fn
 
 from history_service.domain.case import EvaluationCase, Judgment
+from history_service.store.connection import Connection
 from history_service.store.tables import CASE_COLUMNS, CASES, CORPORA, JUDGMENT_COLUMNS, JUDGMENTS, RUNS
 
 
-def case_of_run(db: SqliteDatabase, run_id: str) -> EvaluationCase | None:
+def case_of_run(db: Connection, run_id: str) -> EvaluationCase | None:
     """Return the case that pins the Run."""
     source = CASES.join(CORPORA, on=(CORPORA.corpus_hash == CASES.corpus_hash))
     source = source.join(RUNS, on=(RUNS.sequence == CASES.run_sequence))
@@ -20,7 +21,7 @@ def case_of_run(db: SqliteDatabase, run_id: str) -> EvaluationCase | None:
     return EvaluationCase(run_id=run_id, **values)
 
 
-def present_judgments(db: SqliteDatabase, case: EvaluationCase) -> list[Judgment]:
+def present_judgments(db: Connection, case: EvaluationCase) -> list[Judgment]:
     """Return the judgments of a case's present version, by resource_id and unit_key, resource-level ones first."""
     source = JUDGMENTS.join(CASES, on=(CASES.sequence == JUDGMENTS.case_sequence))
     query = source.select(*(getattr(JUDGMENTS, name) for name in JUDGMENT_COLUMNS)).where(
@@ -29,10 +30,11 @@ def present_judgments(db: SqliteDatabase, case: EvaluationCase) -> list[Judgment
         JUDGMENTS.position > 0,
     )
     ordered = query.order_by(JUDGMENTS.resource_id, JUDGMENTS.unit_key)
-    return [Judgment(*row[:3], bool(row[3]), *row[4:]) for row in ordered.tuples().execute(db)]
+    rows = ordered.tuples().execute(db)
+    return [Judgment(id_, key, grade, bool(missed), notes, source) for id_, key, grade, missed, notes, source in rows]
 
 
-def count_cases(db: SqliteDatabase) -> int:
+def count_cases(db: Connection) -> int:
     """Return how many cases there are."""
     ((count,),) = CASES.select(fn.COUNT(CASES.sequence)).tuples().execute(db)
     return int(count)

@@ -3,21 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import SqliteDatabase, fn
+from peewee import fn
 
 from history_service.domain.corpus import Manifest, Resource, manifest_hash
+from history_service.store.connection import Connection
 from history_service.store.tables import BLOBS, RESOURCE_COLUMNS, RUN_RESOURCES
 
 _ROWS_PER_QUERY = 500
 """Values of one IN list; below every limit on variables that SQLite is built with."""
-_INSERT_BLOB = "INSERT INTO retrieval_corpus_blobs (digest, size_bytes, create_time_us) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_INSERT_BLOB = (
+    "INSERT INTO retrieval_corpus_blobs (digest, size_bytes, create_time_us) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+)
 _INSERT_RESOURCE = (
     f"INSERT INTO retrieval_run_resources (effective_memory_hash, position, {', '.join(RESOURCE_COLUMNS)}) "  # noqa: S608
     f"VALUES ({', '.join('?' * (2 + len(RESOURCE_COLUMNS)))})"
 )
 
 
-def is_stored(db: SqliteDatabase, effective_memory_hash: str, project_id: str) -> bool:
+def is_stored(db: Connection, effective_memory_hash: str, project_id: str) -> bool:
     """Say whether the manifest of this hash is stored; that of an empty memory needs no rows."""
     if effective_memory_hash == manifest_hash(project_id, ()):
         return True
@@ -25,7 +28,7 @@ def is_stored(db: SqliteDatabase, effective_memory_hash: str, project_id: str) -
     return bool(list(query.tuples().execute(db)))
 
 
-def insert_manifest(db: SqliteDatabase, manifest: Manifest, now_us: int) -> None:
+def insert_manifest(db: Connection, manifest: Manifest, now_us: int) -> None:
     """Insert a manifest and the rows of its blobs, which must be whole on disk; a stored manifest stays as it is."""
     connection = db.connection()
     connection.executemany(_INSERT_BLOB, [(r.digest, r.size_bytes, now_us) for r in manifest.resources])
@@ -38,13 +41,13 @@ def insert_manifest(db: SqliteDatabase, manifest: Manifest, now_us: int) -> None
     connection.executemany(_INSERT_RESOURCE, rows)
 
 
-def page_of_resources(db: SqliteDatabase, effective_memory_hash: str, after: str | None, limit: int) -> list[Resource]:
+def page_of_resources(db: Connection, effective_memory_hash: str, after: str | None, limit: int) -> list[Resource]:
     """Return at most `limit` resources in resource_id order that follow the resource id `after`."""
     query = _select().where(_of(effective_memory_hash)).order_by(RUN_RESOURCES.resource_id).limit(limit)
     return _resources(db, query if after is None else query.where(RUN_RESOURCES.resource_id > after))
 
 
-def resources_by_id(db: SqliteDatabase, effective_memory_hash: str, resource_ids: Sequence[str]) -> list[Resource]:
+def resources_by_id(db: Connection, effective_memory_hash: str, resource_ids: Sequence[str]) -> list[Resource]:
     """Return those of the resources that the manifest has, in resource_id order."""
     found: list[Resource] = []
     for start in range(0, len(resource_ids), _ROWS_PER_QUERY):
@@ -53,14 +56,14 @@ def resources_by_id(db: SqliteDatabase, effective_memory_hash: str, resource_ids
     return sorted(found, key=lambda resource: resource.resource_id)
 
 
-def count_resources(db: SqliteDatabase, effective_memory_hash: str) -> int:
+def count_resources(db: Connection, effective_memory_hash: str) -> int:
     """Return how many resources the manifest has, from the position of its last one."""
     query = RUN_RESOURCES.select(RUN_RESOURCES.position).where(_of(effective_memory_hash))
     last = list(query.order_by(RUN_RESOURCES.resource_id.desc()).limit(1).tuples().execute(db))
     return int(last[0][0]) + 1 if last else 0
 
 
-def blob_totals(db: SqliteDatabase) -> tuple[int, int]:
+def blob_totals(db: Connection) -> tuple[int, int]:
     """Return (number, bytes) of the stored blobs."""
     query = BLOBS.select(fn.COUNT(BLOBS.digest), fn.COALESCE(fn.SUM(BLOBS.size_bytes), 0))
     ((count, size),) = query.tuples().execute(db)
@@ -75,5 +78,5 @@ def _select() -> Any:
     return RUN_RESOURCES.select(*(getattr(RUN_RESOURCES, name) for name in RESOURCE_COLUMNS))
 
 
-def _resources(db: SqliteDatabase, query: Any) -> list[Resource]:
+def _resources(db: Connection, query: Any) -> list[Resource]:
     return [Resource(*row) for row in query.tuples().execute(db)]

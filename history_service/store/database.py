@@ -1,7 +1,7 @@
 """The SQLite database: one writer thread with group commit, and readers from a pool of their own.
 
-Every connection gets its pragmas from the constructor, since SQLite's own defaults (foreign keys off) hold per connection
-and a pragma inside a transaction does nothing.
+Every connection gets its pragmas from the constructor: SQLite's own defaults (foreign keys off) hold per connection, and
+a pragma inside a transaction does nothing.
 """
 
 import logging
@@ -15,16 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from peewee import SqliteDatabase
-from playhouse.pool import PooledSqliteDatabase
+from playhouse.pool import PooledSqliteDatabase  # type: ignore[import-untyped]
 
 from history_service.domain.errors import HistoryError, WriteFailed
+from history_service.store.connection import Connection
 from history_service.store.migrations import migrate
 
 logger = logging.getLogger(__name__)
 
-Connection = SqliteDatabase
-"""What a job writes with and a reader reads with."""
 Answer = TypeVar("Answer")
 Job = Callable[[Connection], Answer]
 
@@ -38,12 +36,15 @@ MAX_JOBS_PER_COMMIT = 128
 _FULL = 2
 
 
-class _Checked(PooledSqliteDatabase):
+class _Checked(PooledSqliteDatabase):  # type: ignore[misc]
     """Connections that are only handed out with the safety that was asked for."""
 
     def _add_conn_hooks(self, connection: sqlite3.Connection) -> None:
         super()._add_conn_hooks(connection)
-        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("foreign_keys", "synchronous", "journal_mode")]
+        found = [
+            connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("foreign_keys", "synchronous", "journal_mode")
+        ]
         if found != [1, _FULL, "wal"]:
             raise sqlite3.OperationalError(f"the database does not accept its settings: {found}")
 
@@ -144,7 +145,7 @@ class Database:
         try:
             with self._writer.atomic("IMMEDIATE"):
                 outcomes = [self._outcome(job) for job, _ in batch]
-        except Exception as error:  # noqa: BLE001 - whatever it is, these writes did not happen
+        except Exception as error:
             outcomes = [(None, self._failure(error))] * len(batch)
         for (_, future), (answer, problem) in zip(batch, outcomes, strict=True):
             if problem is None:
@@ -157,7 +158,7 @@ class Database:
         self._writer.execute_sql("SAVEPOINT job")
         try:
             answer, problem = job(self._writer), None
-        except Exception as error:  # noqa: BLE001 - it belongs to whoever gave the job
+        except Exception as error:
             self._writer.execute_sql("ROLLBACK TO job")
             answer, problem = None, error if isinstance(error, HistoryError) else self._failure(error)
         self._writer.execute_sql("RELEASE job")

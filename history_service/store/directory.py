@@ -9,7 +9,21 @@ from history_service.domain.errors import DirectoryUnfit
 from history_service.store.file_lock import FileLock
 
 NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "smb2", "ncpfs", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.glusterfs"}
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "smb2",
+        "ncpfs",
+        "afs",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+    }
 )
 MOUNTS = Path("/proc/self/mounts")
 
@@ -52,7 +66,7 @@ def sync_directory(path: Path) -> None:
 
 
 def lock_directory(path: Path) -> FileLock:
-    """Take the directory for this process; raise DirectoryInUse when another has it, DirectoryUnfit on a network mount."""
+    """Take the directory for this process; raise DirectoryInUse, or DirectoryUnfit on a network mount."""
     kind = file_system_of(path)
     if kind in NETWORK_FILE_SYSTEMS:
         raise DirectoryUnfit(f"data directory {path} is on {kind}, where SQLite's log is not safe: choose a local disk")

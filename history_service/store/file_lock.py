@@ -9,7 +9,7 @@ from history_service.domain.errors import DirectoryInUse
 
 
 class FileLock:
-    """An advisory lock on `path`, which is created owner-only and never removed, so that all processes lock one inode."""
+    """An advisory lock on `path`, which is never removed, so that all processes lock one inode."""
 
     def __init__(self, path: Path, what: str) -> None:
         """Take the lock; raise DirectoryInUse, which names `what` and the holder, when another holder has it."""
@@ -19,7 +19,9 @@ class FileLock:
         except OSError as error:
             holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
             os.close(self._descriptor)
-            raise DirectoryInUse(f"{what} is in use by process {holder or 'unknown'}: stop that process first") from error
+            raise DirectoryInUse(
+                f"{what} is in use by process {holder or 'unknown'}: stop that process first"
+            ) from error
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
 

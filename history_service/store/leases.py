@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 
 class Leases:
-    """Digests that are held, each perhaps more than once. A holder takes its lease before it looks whether a body exists;
-    a collection removes a body only through `unless_held`: so either the holder finds it gone, or it stays."""
+    """Digests that are held, each perhaps more than once.
+
+    A holder takes its lease before it looks whether a body exists; a collection removes a body only through
+    `unless_held`: so either the holder finds it gone, or it stays.
+    """
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()

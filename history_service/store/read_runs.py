@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from peewee import JOIN, SqliteDatabase, fn
+from peewee import JOIN, fn
 
 from history_service.domain.run import (
     Candidate,
@@ -17,6 +17,7 @@ from history_service.domain.run import (
     RunState,
     StageLatency,
 )
+from history_service.store.connection import Connection
 from history_service.store.runs import CHANGE_SEQUENCE, folded
 from history_service.store.tables import CANDIDATES, CASES, META, RUN_COLUMNS, RUNS
 
@@ -26,13 +27,13 @@ Position = tuple[int, int]
 """(create_time_us, sequence) of the last Run of a page."""
 
 
-def run_by_id(db: SqliteDatabase, run_id: str) -> Run | None:
+def run_by_id(db: Connection, run_id: str) -> Run | None:
     """Return the Run of this id."""
     runs = _runs(db, _select_runs().where(RUNS.run_id == run_id))
     return runs[0] if runs else None
 
 
-def page_of_runs(db: SqliteDatabase, which: RunFilter, after: Position | None, limit: int) -> list[Run]:
+def page_of_runs(db: Connection, which: RunFilter, after: Position | None, limit: int) -> list[Run]:
     """Return at most `limit` Runs, newest first (by create time, then arrival), that follow the position `after`."""
     query = _select_runs().order_by(RUNS.create_time_us.desc(), RUNS.sequence.desc()).limit(limit)
     for condition in _conditions(which):
@@ -45,19 +46,19 @@ def page_of_runs(db: SqliteDatabase, which: RunFilter, after: Position | None, l
     return _runs(db, query)
 
 
-def changed_runs(db: SqliteDatabase, after: int, project_id: str | None, limit: int) -> list[Run]:
+def changed_runs(db: Connection, after: int, project_id: str | None, limit: int) -> list[Run]:
     """Return at most `limit` Runs whose change_sequence is larger than `after`, in that order."""
     query = _select_runs().where(RUNS.change_sequence > after).order_by(RUNS.change_sequence).limit(limit)
     return _runs(db, query if project_id is None else query.where(RUNS.project_id == project_id))
 
 
-def last_change_sequence(db: SqliteDatabase) -> int:
+def last_change_sequence(db: Connection) -> int:
     """Return the change_sequence given out last."""
     ((text,),) = META.select(META.value).where(META.key == CHANGE_SEQUENCE).tuples().execute(db)
     return int(text)
 
 
-def count_runs(db: SqliteDatabase, state: RunState | None = None) -> int:
+def count_runs(db: Connection, state: RunState | None = None) -> int:
     """Return how many Runs there are, of one state or of all."""
     query = RUNS.select(fn.COUNT(RUNS.sequence))
     query = query if state is None else query.where(RUNS.state == state.value)
@@ -65,7 +66,7 @@ def count_runs(db: SqliteDatabase, state: RunState | None = None) -> int:
     return int(count)
 
 
-def candidates_of(db: SqliteDatabase, sequence: int) -> list[Candidate]:
+def candidates_of(db: Connection, sequence: int) -> list[Candidate]:
     """Return a Run's candidates in final order; those without a final rank after them, by RRF rank, then as sent."""
     columns = [getattr(CANDIDATES, name) for name in Candidate._fields]
     query = CANDIDATES.select(*columns).where(CANDIDATES.run_sequence == sequence).order_by(CANDIDATES.rowid)
@@ -101,7 +102,7 @@ def _conditions(which: RunFilter) -> list[Any]:
     return conditions
 
 
-def _runs(db: SqliteDatabase, query: Any) -> list[Run]:
+def _runs(db: Connection, query: Any) -> list[Run]:
     return [_run(row) for row in query.tuples().execute(db)]
 
 

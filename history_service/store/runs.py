@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from peewee import SqliteDatabase
-
 from history_service.domain.errors import WriteFailed
 from history_service.domain.run import Candidate, Failure, Revisions, RunEnd, RunStart, RunState, RunTrace
+from history_service.store.connection import Connection
 from history_service.store.tables import RUNS
 
 CHANGE_SEQUENCE = "retrieval_change_sequence"
@@ -44,10 +43,20 @@ _FIND_RUN = f"SELECT sequence, state, trace_digest, {', '.join(_START)} FROM ret
 _INSERT_RUN = _insert("retrieval_runs", (*_START, "query_folded", "state", "change_sequence"))
 _FINISH_RUN = _update_run(_TERMINAL)
 _INTERRUPT_RUN = _update_run(
-    ("state", "change_sequence", "complete_time_us", "candidate_count", "failure_stage", "failure_code", "failure_summary")
+    (
+        "state",
+        "change_sequence",
+        "complete_time_us",
+        "candidate_count",
+        "failure_stage",
+        "failure_code",
+        "failure_summary",
+    )
 )
 _INSERT_CANDIDATE = _insert("retrieval_run_candidates", ("run_sequence", *Candidate._fields))
-_NEXT_CHANGE = "UPDATE daemon_meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ? RETURNING CAST(value AS INTEGER)"
+_NEXT_CHANGE = (
+    "UPDATE daemon_meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ? RETURNING CAST(value AS INTEGER)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class StoredRun:
     start: RunStart
 
 
-def find_run(db: SqliteDatabase, run_id: str) -> StoredRun | None:
+def find_run(db: Connection, run_id: str) -> StoredRun | None:
     """Return the stored Run of this id."""
     row = db.execute_sql(_FIND_RUN, (run_id,)).fetchone()
     if row is None:
@@ -69,16 +78,16 @@ def find_run(db: SqliteDatabase, run_id: str) -> StoredRun | None:
     return StoredRun(sequence, RunState(state), trace_digest, RunStart(*start))
 
 
-def insert_running(db: SqliteDatabase, start: RunStart) -> int:
+def insert_running(db: Connection, start: RunStart) -> int:
     """Insert a Run in state running; return its sequence."""
     values = [getattr(start, name) for name in _START]
     cursor = db.execute_sql(
         _INSERT_RUN, (*values, folded(start.query), RunState.RUNNING.value, next_change_sequence(db))
     )
-    return int(cursor.lastrowid)
+    return int(cursor.lastrowid or 0)
 
 
-def finish_run(db: SqliteDatabase, sequence: int, trace: RunTrace) -> None:
+def finish_run(db: Connection, sequence: int, trace: RunTrace) -> None:
     """Insert the candidates of a Run and make it terminal."""
     insert_candidates(db, sequence, trace.candidates)
     revisions = [getattr(trace.revisions, name) for name in Revisions.__slots__]
@@ -86,14 +95,14 @@ def finish_run(db: SqliteDatabase, sequence: int, trace: RunTrace) -> None:
     db.execute_sql(_FINISH_RUN, (*state, *revisions, *_end_values(trace.end), sequence))
 
 
-def insert_candidates(db: SqliteDatabase, sequence: int, candidates: tuple[Candidate, ...]) -> None:
+def insert_candidates(db: Connection, sequence: int, candidates: tuple[Candidate, ...]) -> None:
     """Insert candidates in their order; raise WriteFailed when fewer were stored than given."""
     cursor = db.connection().executemany(_INSERT_CANDIDATE, [(sequence, *candidate) for candidate in candidates])
     if candidates and cursor.rowcount != len(candidates):
         raise WriteFailed(f"{cursor.rowcount} of {len(candidates)} candidates were stored")
 
 
-def interrupt_runs(db: SqliteDatabase, run_ids: Iterable[str] | None, failure: Failure, now_us: int) -> int:
+def interrupt_runs(db: Connection, run_ids: Iterable[str] | None, failure: Failure, now_us: int) -> int:
     """Make running Runs failed, of these ids or all; return how many."""
     query = RUNS.select(RUNS.sequence).where(RUNS.state == RunState.RUNNING.value).order_by(RUNS.sequence)
     if run_ids is not None:
@@ -105,7 +114,7 @@ def interrupt_runs(db: SqliteDatabase, run_ids: Iterable[str] | None, failure: F
     return len(sequences)
 
 
-def next_change_sequence(db: SqliteDatabase) -> int:
+def next_change_sequence(db: Connection) -> int:
     """Give out the next change_sequence."""
     return int(db.execute_sql(_NEXT_CHANGE, (CHANGE_SEQUENCE,)).fetchone()[0])
 

@@ -1,5 +1,7 @@
 """The tables, as peewee's query builder sees them; the migrations say what their columns mean."""
 
+from typing import Any
+
 from peewee import Table
 
 from history_service.domain.run import Candidate
@@ -44,7 +46,17 @@ RUN_COLUMNS = (
     "candidate_count",
     "candidates_digest",
 )
-RESOURCE_COLUMNS = ("resource_id", "layer", "kind", "path", "title", "media_type", "digest", "size_bytes", "parse_state")
+RESOURCE_COLUMNS = (
+    "resource_id",
+    "layer",
+    "kind",
+    "path",
+    "title",
+    "media_type",
+    "digest",
+    "size_bytes",
+    "parse_state",
+)
 CASE_COLUMNS = (
     "case_id",
     "project_id",
@@ -61,11 +73,11 @@ CASE_COLUMNS = (
 )
 JUDGMENT_COLUMNS = ("resource_id", "unit_key", "relevance", "missed", "notes", "source")
 
-META = Table("daemon_meta", ("key", "value"))
-RUNS = Table("retrieval_runs", (*RUN_COLUMNS, "query_folded"))
-CANDIDATES = Table("retrieval_run_candidates", ("rowid", "run_sequence", *Candidate._fields))
-RUN_RESOURCES = Table("retrieval_run_resources", ("effective_memory_hash", "position", *RESOURCE_COLUMNS))
-BLOBS = Table("retrieval_corpus_blobs", ("digest", "size_bytes", "create_time_us"))
-CORPORA = Table("evaluation_corpora", ("corpus_hash", "project_id", "resource_count", "create_time_us"))
-CASES = Table("evaluation_cases", ("sequence", "run_sequence", *CASE_COLUMNS))
-JUDGMENTS = Table("evaluation_judgments", ("case_sequence", "judgment_version", "position", *JUDGMENT_COLUMNS))
+META: Any = Table("daemon_meta", ("key", "value"))
+RUNS: Any = Table("retrieval_runs", (*RUN_COLUMNS, "query_folded"))
+CANDIDATES: Any = Table("retrieval_run_candidates", ("rowid", "run_sequence", *Candidate._fields))
+RUN_RESOURCES: Any = Table("retrieval_run_resources", ("effective_memory_hash", "position", *RESOURCE_COLUMNS))
+BLOBS: Any = Table("retrieval_corpus_blobs", ("digest", "size_bytes", "create_time_us"))
+CORPORA: Any = Table("evaluation_corpora", ("corpus_hash", "project_id", "resource_count", "create_time_us"))
+CASES: Any = Table("evaluation_cases", ("sequence", "run_sequence", *CASE_COLUMNS))
+JUDGMENTS: Any = Table("evaluation_judgments", ("case_sequence", "judgment_version", "position", *JUDGMENT_COLUMNS))

@@ -47,7 +47,9 @@ class RunAssembly:
         if len(self._candidates) > MAX_RUN_CANDIDATES:
             raise FieldInvalid("candidates", f"are more than {MAX_RUN_CANDIDATES} in a Run", MAX_RUN_CANDIDATES)
         if self._bytes > MAX_RUN_CANDIDATE_BYTES:
-            raise FieldInvalid("candidates", f"have more than {MAX_RUN_CANDIDATE_BYTES} bytes in a Run", MAX_RUN_CANDIDATE_BYTES)
+            raise FieldInvalid(
+                "candidates", f"have more than {MAX_RUN_CANDIDATE_BYTES} bytes in a Run", MAX_RUN_CANDIDATE_BYTES
+            )
 
     def finish(self, end: RunEnd) -> RunTrace:
         """Take the last frame and return the whole trace; raise FieldInvalid when it is not whole."""

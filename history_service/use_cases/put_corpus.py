@@ -42,7 +42,7 @@ class PutCorpus:
 
 
 class CorpusUpload:
-    """One corpus on its way: `add_resources` until the manifest is whole, `missing`, `add_part` for each of those, `store`.
+    """One corpus on its way: `add_resources` until the manifest is whole, `missing`, `add_part` for those, `store`.
 
     From the moment its manifest is whole it holds a lease on every body, so that a collection leaves them alone.
     """
@@ -79,7 +79,7 @@ class CorpusUpload:
             self._resources.append(resource)
 
     def missing(self) -> list[str]:
-        """Return the digests of the bodies to send, ascending; raise FieldInvalid when the manifest has another hash."""
+        """Return the digests to send, ascending; raise FieldInvalid when the manifest has another hash."""
         if manifest_hash(self._start.project_id, self._resources) != self._start.effective_memory_hash:
             raise FieldInvalid("start.effective_memory_hash", "is not the hash of the manifest that came")
         self._sizes = _sizes(self._resources)
@@ -93,7 +93,7 @@ class CorpusUpload:
         return lacking
 
     def add_part(self, digest: str, offset: int, content: bytes) -> None:
-        """Take the next bytes; raise FieldInvalid out of turn, BlobDigestMismatch when a body ends and is another one."""
+        """Take the next bytes; raise FieldInvalid out of turn, BlobDigestMismatch when a body ends as another one."""
         if digest != self._digest:
             raise FieldInvalid("blobs.parts.digest", "is not the next body asked for")
         if offset != self._offset:
@@ -141,7 +141,9 @@ def _sizes(resources: Iterable[Resource]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for resource in resources:
         if sizes.setdefault(resource.digest, resource.size_bytes) != resource.size_bytes:
-            raise FieldInvalid("manifest.resources.size_bytes", f"differs between resources of digest {resource.digest}")
+            raise FieldInvalid(
+                "manifest.resources.size_bytes", f"differs between resources of digest {resource.digest}"
+            )
     if sizes.get(_EMPTY_DIGEST, 0) != 0:
         raise FieldInvalid("manifest.resources.size_bytes", "is not 0 for the digest of no bytes")
     return sizes

@@ -8,7 +8,8 @@ from history_service.domain.errors import ResourceNotFound, RunNotFound
 from history_service.domain.run import Candidate, Run, RunFilter
 from history_service.store import cases, corpora, read_runs
 from history_service.store.blobs import BlobStore
-from history_service.store.database import Connection, Database
+from history_service.store.connection import Connection
+from history_service.store.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class ReadRuns:
             return ResourcePage(page, corpora.count_resources(db, memory))
 
     def body(self, run_id: str, resource_id: str) -> tuple[Resource, bytes]:
-        """Return a resource of a Run's Effective Memory and its body; raise RunNotFound, ResourceNotFound, BlobCorrupt."""
+        """Return a resource of a Run's memory and its body; raise RunNotFound, ResourceNotFound, BlobCorrupt."""
         with self.database.reading() as db:
             memory = _known(db, run_id).revisions.effective_memory_hash
             found = [] if memory is None else corpora.resources_by_id(db, memory, [resource_id])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from history_service.domain.errors import CorpusNotFound, RunConflict
 from history_service.domain.run import RunStart, RunTrace
 from history_service.store import corpora, runs
-from history_service.store.database import Connection, Database
+from history_service.store.connection import Connection
+from history_service.store.database import Database
 from history_service.use_cases.changes import Changes
 
 
@@ -26,8 +27,8 @@ class RecordRun:
     def finish(self, trace: RunTrace) -> "Future[bool]":
         """Record a whole trace; the answer says whether it had been recorded before.
 
-        The future raises RunConflict when the id has another trace, and CorpusNotFound when the trace names an Effective
-        Memory that is not stored. A Run that was interrupted is healed.
+        The future raises RunConflict when the id has another trace, and CorpusNotFound when the trace names an
+        Effective Memory that is not stored. A Run that was interrupted is healed.
         """
         future = self.database.write(lambda db: _finish(db, trace))
         future.add_done_callback(lambda _done: self.changes.tell())

@@ -44,8 +44,10 @@ class Abandonment:
             self._held[run_id] += 1
 
     def let_go(self, run_ids: Iterable[str], finished: bool) -> None:
-        """Say that a stream has the Runs no more; those that it did not finish are failed after the grace period, unless
-        a stream holds them then."""
+        """Say that a stream has the Runs no more.
+
+        Those that it did not finish are failed after the grace period, unless a stream holds them then.
+        """
         due = self._monotonic() + self._grace_us
         with self._condition:
             for run_id in run_ids:

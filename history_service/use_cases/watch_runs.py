@@ -1,4 +1,7 @@
-"""Follows the changes of Runs. A watch holds a number and nothing else: what it has not sent yet waits in the database."""
+"""Follows the changes of Runs.
+
+A watch holds a number and nothing else: what it has not sent yet waits in the database.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,8 +23,10 @@ class WatchRuns:
     changes: Changes
 
     def position(self, after: int | None) -> int:
-        """Return the change_sequence to begin behind: the one given, else the present one; raise FieldInvalid when
-        history has not come as far as the one given."""
+        """Return the change_sequence to begin behind: the one given, else the present one.
+
+        Raise FieldInvalid when history has not come as far as the one given.
+        """
         with self.database.reading() as db:
             last = read_runs.last_change_sequence(db)
         if after is not None and not 0 <= after <= last:
@@ -29,8 +34,10 @@ class WatchRuns:
         return last if after is None else after
 
     def follow(self, position: int, project_id: str | None, is_over: Callable[[], bool]) -> Iterator[Run]:
-        """Yield each changed Run in the order of change_sequence, until `is_over`; whoever makes that true tells the
-        changes, which wakes this."""
+        """Yield each changed Run in the order of change_sequence, until `is_over`.
+
+        Whoever makes that true tells the changes, which wakes this.
+        """
         while not is_over():
             seen = self.changes.count
             with self.database.reading() as db:

@@ -42,6 +42,8 @@ TOKEN_VECTOR_LIMIT = "token_vector_limit"  # noqa: S105 - a reason, not a secret
 
 _META = "meta.json"
 _CACHED_UNITS = 4_096
+_CACHED_KEYS = 16_384
+"""A caller asks for the units it knows again with every query, up to 256 of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Snapshot:
         self._store = store
         self._inputs = parts.units.input_digests()
         self._cached_unit = lru_cache(_CACHED_UNITS)(self._read_unit)
+        self._cached_row = lru_cache(_CACHED_KEYS)(self._find_row)
         self._resource = lru_cache(_CACHED_UNITS)(parts.resources.resource)
 
     @property
@@ -173,7 +176,7 @@ class Snapshot:
 
     def row_of(self, unit_key: str) -> int | None:
         """Return the row of a unit; None where the index does not hold it."""
-        return self._parts.units.keys.find(unit_key.encode())
+        return self._cached_row(unit_key)
 
     def holds(self, unit_key: str) -> bool:
         """Say whether the index holds a unit."""
@@ -202,7 +205,11 @@ class Snapshot:
     def close(self) -> None:
         """Forget the units that were read. The files are closed once nothing searches the snapshot any more."""
         self._cached_unit.cache_clear()
+        self._cached_row.cache_clear()
         self._resource.cache_clear()
+
+    def _find_row(self, unit_key: str) -> int | None:
+        return self._parts.units.keys.find(unit_key.encode())
 
     def _read_unit(self, row: int) -> Unit:
         return self._parts.units.unit(row, self._resource(int(self._parts.units.resource_of[row])))

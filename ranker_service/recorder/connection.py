@@ -25,6 +25,7 @@ _OPTIONS = [
     ("grpc.enable_retries", 0),
 ]
 _POLL_SECONDS = 0.2
+CLOSE_SECONDS = 1.0
 
 
 class ForeignProcess(RuntimeError):
@@ -96,8 +97,14 @@ class Connection:
             raise ForeignProcess("this channel was made by another process: make it after the fork")
 
     def close(self) -> None:
-        """End every call and close."""
-        self._channel.close()
+        """End every call and close.
+
+        gRPC waits here until what it had begun to write to the socket is gone. A frozen peer never takes it, so the
+        wait is left to a thread that ends with the process.
+        """
+        closing = threading.Thread(target=self._channel.close, name="recorder-closing", daemon=True)
+        closing.start()
+        closing.join(CLOSE_SECONDS)
 
 
 def follow(call: Any, take: Callable[[Any], None], gone: Callable[[], bool], stopping: threading.Event) -> CallEnd:

@@ -1,7 +1,7 @@
 """A Run as the frames that history is sent, and a corpus as its frames. Each message is serialized once."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from ranktrail.history.v1 import history_service_pb2 as pb
@@ -11,7 +11,6 @@ from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.wire.convert import (
-    candidate_to_proto,
     failure_to_proto,
     latency_to_proto,
     resource_to_proto,
@@ -38,34 +37,35 @@ def started_frame(trace: RunTrace) -> bytes:
     return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, started=started).SerializeToString()
 
 
-def run_frames(trace: RunTrace) -> list[bytes]:
+def run_frames(trace: RunTrace, encode: Callable[[Candidate], bytes]) -> list[bytes]:
     """Return every frame of a terminal Run, `started` first."""
     frames = [started_frame(trace)]
     if trace.revisions is not None:
         revisions = revisions_to_proto(trace.revisions)
         frames.append(pb.RecordRetrievalRunsRequest(run_id=trace.run_id, revisions=revisions).SerializeToString())
     digest = hashlib.sha256()
-    for content in candidate_frames(trace.candidates):
+    for content in candidate_frames(map(encode, trace.candidates)):
         digest.update(content)
         frames.append(_request(trace.run_id, pb.RecordRetrievalRunsRequest.CANDIDATES_FIELD_NUMBER, content))
     frames.append(_finished_frame(trace, digest.hexdigest()))
     return frames
 
 
-def candidate_frames(candidates: Sequence[Candidate]) -> Iterator[bytes]:
+def candidate_frames(candidates: Iterable[bytes]) -> Iterator[bytes]:
     """Yield serialized CandidateFrames of at most 256 candidates and, beyond the first candidate, at most 1 MiB.
 
     A frame is put together from its serialized candidates: a message that is made of messages copies each of them.
     """
     pieces: list[bytes] = []
-    size = 0
+    count = size = 0
     for candidate in candidates:
-        piece = _field(pb.CandidateFrame.CANDIDATES_FIELD_NUMBER, candidate_to_proto(candidate).SerializeToString())
-        if pieces and (len(pieces) == CANDIDATES_PER_FRAME or size + len(piece) > FRAME_BYTES):
+        head = _field_head(pb.CandidateFrame.CANDIDATES_FIELD_NUMBER, len(candidate))
+        more = len(head) + len(candidate)
+        if count and (count == CANDIDATES_PER_FRAME or size + more > FRAME_BYTES):
             yield b"".join(pieces)
-            pieces, size = [], 0
-        pieces.append(piece)
-        size += len(piece)
+            pieces, count, size = [], 0, 0
+        pieces += (head, candidate)
+        count, size = count + 1, size + more
     if pieces:
         yield b"".join(pieces)
 
@@ -100,12 +100,14 @@ def _finished_frame(trace: RunTrace, candidates_digest: str) -> bytes:
 
 def _request(run_id: str, number: int, content: bytes) -> bytes:
     """Return a RecordRetrievalRunsRequest whose frame is serialized already."""
-    return _field(pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER, run_id.encode()) + _field(number, content)
+    name = run_id.encode()
+    head = _field_head(pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER, len(name))
+    return b"".join([head, name, _field_head(number, len(content)), content])
 
 
-def _field(number: int, content: bytes) -> bytes:
-    """Return one length-delimited field (protobuf.dev/programming-guides/encoding)."""
-    return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(len(content)) + content
+def _field_head(number: int, length: int) -> bytes:
+    """Return what stands before the content of a field (protobuf.dev/programming-guides/encoding)."""
+    return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(length)
 
 
 def _varint(value: int) -> bytes:

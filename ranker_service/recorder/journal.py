@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranker_service.memory.durable import make_directory
-from ranker_service.recorder.record import Damaged, RunRecord, decode_record, encode_record, scan
+from ranker_service.recorder.record import Damaged, RunRecord, decode_record, record_pieces, scan
 from ranker_service.recorder.segment import Segment, segment_numbers
 
 DEFAULT_LIMIT_BYTES = 2 * 1024**3
@@ -82,14 +82,15 @@ class Journal:
 
     def append(self, run_id: str, effective_memory_hash: str, frames: Sequence[bytes]) -> Pending:
         """Write a Run; raise JournalFull or OSError, and then nothing of it is kept."""
-        record = encode_record(run_id, effective_memory_hash, frames)
+        pieces = record_pieces(run_id, effective_memory_hash, frames)
+        length = sum(map(len, pieces))
         with self._lock:
-            if self._used() + len(record) > self.limit_bytes:
+            if self._used() + length > self.limit_bytes:
                 raise JournalFull(f"the spool holds {self._used()} of {self.limit_bytes} bytes")
-            segment = self._writable(len(record))
-            offset = segment.append(record)
-            self._bytes += len(record)
-            return Pending(segment.number, offset, len(record), run_id, effective_memory_hash)
+            segment = self._writable(length)
+            offset = segment.append(pieces, length)
+            self._bytes += length
+            return Pending(segment.number, offset, length, run_id, effective_memory_hash)
 
     def read(self, pending: Pending) -> RunRecord:
         """Read a pending Run; raise RecordDamaged or OSError."""

@@ -48,8 +48,8 @@ class Damaged:
     torn: bool
 
 
-def encode_record(run_id: str, effective_memory_hash: str, frames: Sequence[bytes]) -> bytes:
-    """Return the record's bytes."""
+def record_pieces(run_id: str, effective_memory_hash: str, frames: Sequence[bytes]) -> list[bytes]:
+    """Return the record's bytes in pieces, to be written one after another."""
     pieces = [_short(run_id), _short(effective_memory_hash)]
     for frame in frames:
         pieces += (_U32.pack(len(frame)), frame)
@@ -57,7 +57,7 @@ def encode_record(run_id: str, effective_memory_hash: str, frames: Sequence[byte
     checksum = zlib.crc32(length)
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
-    return b"".join([MAGIC, length, _U32.pack(checksum), *pieces])
+    return [MAGIC, length, _U32.pack(checksum), *pieces]
 
 
 def decode_record(content: bytes, offset: int = 0) -> tuple[RunRecord, int]:

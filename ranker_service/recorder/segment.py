@@ -3,6 +3,7 @@
 import os
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -37,20 +38,23 @@ class Segment:
         segment._file = os.open(segment.path, _FLAGS | os.O_EXCL, 0o600)
         return segment
 
-    def append(self, record: bytes) -> int:
-        """Write a record and return its offset; raise OSError, and then the file is as it was, or `torn`."""
+    def append(self, pieces: Sequence[bytes], length: int) -> int:
+        """Write a record of `length` bytes and return its offset.
+
+        Raises OSError, and then the file is as it was, or `torn`.
+        """
         offset = self.size
         self.torn = True
         try:
-            written = os.write(self._file, record)
-            while written < len(record):
-                written += os.write(self._file, record[written:])
+            written = os.writev(self._file, pieces)
+            while written < length:
+                written += os.write(self._file, b"".join(pieces)[written:])
         except OSError:
             os.ftruncate(self._file, offset)
             self.torn = False
             raise
         self.torn = False
-        self.size += len(record)
+        self.size += length
         self.pending += 1
         return offset
 

@@ -13,6 +13,7 @@ from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.ports import Clock
 from ranker_service.recorder.backoff import Backoff
+from ranker_service.recorder.candidate_bytes import CandidateEncoder
 from ranker_service.recorder.connection import Connection, ForeignProcess, HistoryTarget
 from ranker_service.recorder.corpora import CorpusSpool
 from ranker_service.recorder.corpus_delivery import CorpusDelivery
@@ -31,8 +32,9 @@ _LOG = logging.getLogger(__name__)
 class Recorder:
     """A ports.TraceSink over one spool directory; `corpora` is its ports.CorpusKeeper. Safe to call from any thread.
 
-    Make it, register the memories that there are with `corpora`, then `start` it. Only the process that made it may use
-    it; in any other every call raises ForeignProcess. Making it raises JournalInUse where another process has the spool.
+    Make it, register the memories that there are with `corpora`, then `start` it. Only the process that made it may
+    use it; in any other every call raises ForeignProcess. Making it raises JournalInUse where another process has the
+    spool.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Recorder:
     ) -> None:
         self._process = os.getpid()
         self._history = history
+        self._encode = CandidateEncoder().encode
         self._dropped = Counter()
         self._drops = Episode(_LOG, "Runs are kept again")
         self._journal = Journal(directory, limit_bytes, lambda: self.corpora.owned_bytes)
@@ -119,7 +122,7 @@ class Recorder:
     def _keep(self, trace: RunTrace) -> Pending | None:
         memory_hash = "" if trace.revisions is None else trace.revisions.effective_memory_hash
         try:
-            return self._journal.append(trace.run_id, memory_hash, run_frames(trace))
+            return self._journal.append(trace.run_id, memory_hash, run_frames(trace, self._encode))
         except JournalFull as error:
             self._drops.begin("Runs are dropped, the journal is full: %s", error)
         except OSError as error:

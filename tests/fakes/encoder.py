@@ -54,7 +54,7 @@ class WordEncoder:
 
 def _mean(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     if not len(vectors):
-        return np.eye(1, WordEncoder.dimension, dtype=np.float32)[0]
+        return np.asarray(np.eye(1, WordEncoder.dimension)[0], np.float32)
     mean = vectors.mean(axis=0)
     return np.asarray(mean / np.linalg.norm(mean), np.float32)
 

@@ -103,7 +103,8 @@ def _fail(
     pipeline = Pipeline(
         fields.pop("clock", ManualClock(1)), encoder or WordEncoder(), _source(reranker or WordReranker())
     )
-    trace = RunTrace("the-run", PROJECT, "deploy rollback", "activation", "", "instance", 0)
+    query = fields.pop("query", "deploy rollback")
+    trace = RunTrace("the-run", PROJECT, query, "activation", "", "instance", 0)
     with pytest.raises(RunFailed) as failed:
         pipeline.run(ActivationRequest(PROJECT, trace.query, a_profile(), **fields), trace, view)
     assert failed.value.run_id == "the-run"
@@ -172,6 +173,14 @@ def test_a_query_vector_without_a_direction_keeps_what_the_lexical_leg_had(
     assert _place(trace) == (Stage.EMBEDDING, code)
     assert [candidate.lexical_rank for candidate in trace.candidates] == list(range(1, len(trace.candidates) + 1))
     assert {(candidate.rrf_rank, candidate.final_rank) for candidate in trace.candidates} == {(None, None)}
+
+
+def test_a_query_in_which_the_tokenizer_finds_nothing_is_told_from_a_defect(corpus: Corpus) -> None:
+    refusing = OddEncoder(ValueError("a blank text has no vector"))
+    trace, _ = _fail(View(corpus), refusing, query="\x1f")
+    assert _place(trace) == (Stage.EMBEDDING, "query_without_tokens")
+    trace, _ = _fail(View(corpus), refusing, query="deploy")
+    assert _place(trace) == (Stage.EMBEDDING, "internal")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Brings a database to this release's schema, or refuses it with a sentence that says what to do.
 
 The version is the row `schema_version` of the table `daemon_meta (key, value)`. A migration's statements run one by one
-inside one BEGIN IMMEDIATE, which also holds the new version: a process that ends anywhere leaves the old schema or the new.
+inside one BEGIN IMMEDIATE, which also holds the new version: a process that ends anywhere leaves the old schema or the
+new one.
 """
 
 import sqlite3
@@ -29,14 +30,14 @@ TABLES = frozenset(
     }
 )
 _CREATE_META = "CREATE TABLE daemon_meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)"
-_FIRST_STAMP = f"INSERT INTO daemon_meta (key, value) VALUES ('schema_version', '{FIRST_VERSION}')"
-_STAMP = f"UPDATE daemon_meta SET value = '{SCHEMA_VERSION}' WHERE key = 'schema_version'"
+_FIRST_STAMP = f"INSERT INTO daemon_meta (key, value) VALUES ('schema_version', '{FIRST_VERSION}')"  # noqa: S608
+_STAMP = f"UPDATE daemon_meta SET value = '{SCHEMA_VERSION}' WHERE key = 'schema_version'"  # noqa: S608
 
 Step = Callable[[str], None]
 
 
 def migrate(path: Path, before: Step = lambda _statement: None) -> None:
-    """Bring the database file to SCHEMA_VERSION; raise SchemaRefused, with the file unchanged, when that cannot be done.
+    """Bring the file to SCHEMA_VERSION; raise SchemaRefused, with the file unchanged, when that cannot be done.
 
     `before` is called before each statement. The file's directory must be locked by this process.
     """
@@ -47,7 +48,9 @@ def migrate(path: Path, before: Step = lambda _statement: None) -> None:
         finally:
             connection.close()
     except sqlite3.DatabaseError as error:
-        raise SchemaRefused(f"{path} is not a usable database ({error}): restore it from a backup, or move it away") from error
+        raise SchemaRefused(
+            f"{path} is not a usable database ({error}): restore it from a backup, or move it away"
+        ) from error
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, before: Step) -> None:
@@ -71,10 +74,14 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int | None:
     if not tables:
         return None
     if "daemon_meta" not in tables:
-        raise SchemaRefused(f"{path} holds tables but no daemon_meta, so it is no history: move it away and start again")
+        raise SchemaRefused(
+            f"{path} holds tables but no daemon_meta, so it is no history: move it away and start again"
+        )
     version = _stored_version(connection, path)
     if version > SCHEMA_VERSION:
-        raise SchemaRefused(f"{path} has schema version {version}, newer than {SCHEMA_VERSION}: update Ranktrail to open it")
+        raise SchemaRefused(
+            f"{path} has schema version {version}, newer than {SCHEMA_VERSION}: update Ranktrail to open it"
+        )
     if version < FIRST_VERSION:
         raise SchemaRefused(
             f"{path} has schema version {version}, older than {FIRST_VERSION}: "
@@ -84,7 +91,9 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int | None:
     wanted = TABLES if version == SCHEMA_VERSION else frozenset()
     if present != wanted:
         odd = ", ".join(sorted(present ^ wanted))
-        raise SchemaRefused(f"{path} says schema version {version}, which does not fit its tables ({odd}): restore a backup")
+        raise SchemaRefused(
+            f"{path} says schema version {version}, which does not fit its tables ({odd}): restore a backup"
+        )
     return version
 
 
@@ -92,5 +101,7 @@ def _stored_version(connection: sqlite3.Connection, path: Path) -> int:
     row = connection.execute("SELECT value FROM daemon_meta WHERE key = 'schema_version'").fetchone()
     text = "" if row is None else str(row[0])
     if not (text.isascii() and text.isdigit()) or len(text) > 9:  # noqa: PLR2004 - a version, not any number
-        raise SchemaRefused(f"{path} has no readable schema_version in daemon_meta ({text!r}): restore it from a backup")
+        raise SchemaRefused(
+            f"{path} has no readable schema_version in daemon_meta ({text!r}): restore it from a backup"
+        )
     return int(text)

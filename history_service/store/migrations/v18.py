@@ -28,8 +28,8 @@ STATEMENTS = (
     """,
     # The last change_sequence given out; it outlives the Runs that had it.
     "INSERT INTO daemon_meta (key, value) VALUES ('retrieval_change_sequence', '0')",
-    # The Effective Memory of Runs, once per hash; position counts from 0 in resource_id order. All rows of a hash come in
-    # one transaction, so a hash is here wholly or not at all; an empty memory has no rows and needs none.
+    # The Effective Memory of Runs, once per hash; position counts from 0 in resource_id order. All rows of a hash come
+    # in one transaction, so a hash is here wholly or not at all; an empty memory has no rows and needs none.
     f"""
     CREATE TABLE retrieval_run_resources (
         effective_memory_hash TEXT NOT NULL,
@@ -38,9 +38,9 @@ STATEMENTS = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX retrieval_run_resources_digest ON retrieval_run_resources (digest)",
-    # sequence orders arrivals; change_sequence is new with each change of state. query_folded is the case-folded query as
-    # UTF-8 bytes, since SQL's own text functions stop at a NUL and know only ASCII. trace_digest is NULL until a whole
-    # trace is recorded: a failed Run without one was interrupted and can be healed.
+    # sequence orders arrivals; change_sequence is new with each change of state. query_folded is the case-folded query
+    # as UTF-8 bytes, since SQL's own text functions stop at a NUL and know only ASCII. trace_digest is NULL until a
+    # whole trace is recorded: a failed Run without one was interrupted and can be healed.
     """
     CREATE TABLE retrieval_runs (
         sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -175,8 +175,8 @@ STATEMENTS = (
     "CREATE INDEX evaluation_cases_time ON evaluation_cases (create_time_us)",
     "CREATE INDEX evaluation_cases_project_time ON evaluation_cases (project_id, create_time_us)",
     "CREATE INDEX evaluation_cases_corpus ON evaluation_cases (corpus_hash)",
-    # Every version is kept. Its row at position 0 is the version itself: author, time, and the request that made it (whose
-    # digest tells a repeated request from another one under its id); its judgments follow from position 1 on.
+    # Every version is kept. Its row at position 0 is the version itself: author, time, and the request that made it
+    # (whose digest tells a repeated request from another one under its id); its judgments follow from position 1 on.
     """
     CREATE TABLE evaluation_judgments (
         case_sequence INTEGER NOT NULL REFERENCES evaluation_cases (sequence) ON DELETE CASCADE,

@@ -219,7 +219,7 @@ def test_an_absent_rank_is_a_dash_and_a_negative_score_is_shown(command: Run) ->
     row = next(line for line in command("runs", "show", "RUN1").out.splitlines() if "a.md#x" in line)
     assert "1 · -0.250" in row
     assert "1 · 0.01639" in row
-    assert row.count("–") >= 4  # noqa: RUF001 - exact, dense, reranker, relevance, delta
+    assert row.count("–") >= 4
 
 
 def test_runs_are_listed_newest_first_up_to_the_limit_over_pages(command: Run, history: FakeHistory) -> None:

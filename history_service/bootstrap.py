@@ -1,0 +1,146 @@
+"""Puts the service together; knows every concrete class, and is the only one to."""
+
+import logging
+import secrets
+import time
+from contextlib import ExitStack
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+import grpc
+from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
+from ranktrail.history.v1 import history_service_pb2_grpc
+
+from history_service.config import Config
+from history_service.rpc import evaluation_servicer, history_servicer
+from history_service.rpc.bearer import TokenInterceptor, read_or_create_token
+from history_service.rpc.interceptor import CallInterceptor
+from history_service.rpc.limits import CallLimits
+from history_service.rpc.listener import LoopbackAddress, UnixAddress
+from history_service.rpc.reasons import row_of
+from history_service.rpc.server import REFLECTION_METHOD, RpcServer, Stopping
+from history_service.store.blobs import BlobStore
+from history_service.store.database import Database
+from history_service.store.directory import lock_directory, make_private_tree
+from history_service.store.leases import Leases
+from history_service.use_cases.changes import Changes
+from history_service.use_cases.describe_runtime import describe_holdings
+from history_service.use_cases.put_corpus import PutCorpus
+from history_service.use_cases.read_runs import ReadRuns
+from history_service.use_cases.record_run import RecordRun
+from history_service.use_cases.recover_interrupted import Abandonment, recover_interrupted
+from history_service.use_cases.watch_runs import WatchRuns
+
+logger = logging.getLogger(__name__)
+
+CONTRACT_VERSION = "v1.0"
+DATABASE_NAME = "local.db"
+STREAM_LIMITS = {
+    history_servicer.RECORD_METHOD: 8,
+    history_servicer.PUT_CORPUS_METHOD: 4,
+    history_servicer.WATCH_METHOD: 16,
+    history_servicer.READ_BODY_METHOD: 8,
+    REFLECTION_METHOD: 4,
+}
+OTHER_CALL_LIMIT = 64
+
+
+class HistoryService:
+    """The whole service of one data directory, from lock to listener. Close it, whatever happens."""
+
+    def __init__(self, config: Config) -> None:
+        """Take the data directory, open it, fail interrupted Runs and bind the address; raise StartRefused."""
+        with ExitStack() as opening:
+            directory = make_private_tree(config.data_dir, "history")
+            opening.callback(lock_directory(directory).release)
+            self._database = Database(directory / DATABASE_NAME)
+            opening.callback(self._database.close)
+            interrupted = recover_interrupted(self._database, now_us)
+            if interrupted:
+                logger.warning("%d Runs were interrupted", interrupted)
+            self._serve(config, directory, opening)
+            self._closing = opening.pop_all()
+
+    @property
+    def target(self) -> str:
+        """Where it listens, as a client names it."""
+        return self._server.target
+
+    def start(self) -> None:
+        """Serve."""
+        self._server.start()
+
+    def close(self) -> None:
+        """Stop serving, then close and unlock everything."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def _serve(self, config: Config, directory: Path, opening: ExitStack) -> None:
+        changes, stopping = Changes(), Stopping()
+        limits = CallLimits(STREAM_LIMITS, OTHER_CALL_LIMIT)
+        blobs = BlobStore(make_private_tree(directory, "evaluation-corpora", "blobs"))
+        abandonment = Abandonment(self._database, changes, now_us, monotonic_us, config.interrupted_grace_us)
+        opening.callback(abandonment.close)
+        history = history_servicer.HistoryServicer(
+            process=_process(config),
+            holdings=partial(describe_holdings, self._database),
+            record=RecordRun(self._database, changes),
+            abandonment=abandonment,
+            put_corpus=PutCorpus(self._database, blobs, Leases(), now_us),
+            read=ReadRuns(self._database, blobs),
+            watch=WatchRuns(self._database, changes),
+            limits=limits,
+            stopping=stopping,
+        )
+
+        def register(server: grpc.Server) -> None:
+            history_service_pb2_grpc.add_HistoryServiceServicer_to_server(history, server)
+            evaluation = evaluation_servicer.EvaluationServicer()
+            evaluation_service_pb2_grpc.add_EvaluationServiceServicer_to_server(evaluation, server)
+
+        services = (history_servicer.SERVICE, evaluation_servicer.SERVICE)
+        guards = [*_token_guards(config), CallInterceptor(limits, row_of)]
+        _make_socket_directory(config)
+        self._server = RpcServer(config.address, register, services, limits, guards, stopping)
+        opening.callback(self._server.stop)
+
+
+def now_us() -> int:
+    """Return UTC microseconds since 1970."""
+    return time.time_ns() // 1_000
+
+
+def monotonic_us() -> int:
+    """Return microseconds that never run backwards."""
+    return time.monotonic_ns() // 1_000
+
+
+def _process(config: Config) -> history_servicer.Process:
+    return history_servicer.Process(
+        version=version("ranktrail"),
+        contract_version=CONTRACT_VERSION,
+        instance_id=secrets.token_hex(16),
+        start_time_us=now_us(),
+        data_dir=str(config.data_dir),
+    )
+
+
+def _token_guards(config: Config) -> list[grpc.ServerInterceptor]:
+    if not isinstance(config.address, LoopbackAddress):
+        return []
+    path = make_private_tree(config.data_dir, "run") / "token"
+    return [TokenInterceptor(read_or_create_token(path, lambda: secrets.token_urlsafe(32)), row_of)]
+
+
+def _make_socket_directory(config: Config) -> None:
+    if isinstance(config.address, UnixAddress):
+        directory, run = config.address.path.parent, config.data_dir / "run"
+        # Another directory is its owner's: it is made when it is missing, and left as it is otherwise.
+        make_private_tree(config.data_dir, "run") if directory == run else make_private_tree(directory)

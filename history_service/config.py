@@ -1,0 +1,64 @@
+"""What a user can choose: arguments, then the environment, then defaults."""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from history_service.rpc.listener import Address, parse_address
+
+DEFAULT_GRACE_SECONDS = 30.0
+_EXAMPLE = """example:
+  python -m history_service --data-dir /srv/ranktrail
+  serves unix:/srv/ranktrail/run/history.sock and keeps its data in /srv/ranktrail/history
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How this process runs. `interrupted_grace_us` is how long a Run may lack a stream before it is failed."""
+
+    data_dir: Path
+    address: Address
+    interrupted_grace_us: int
+
+
+def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Config:
+    """Read the arguments; raise SystemExit with a usage message, AddressRefused for an address that is not safe."""
+    given = _parser().parse_args(arguments)
+    data_dir = Path(given.data_dir or environment.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail"))
+    data_dir = data_dir.expanduser().absolute()
+    address = parse_address(given.address or f"unix:{data_dir / 'run' / 'history.sock'}")
+    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m history_service",
+        description="Remembers every retrieval Run, for good.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data-dir", metavar="D", help="default: $RANKTRAIL_HOME, else the user's data folder")
+    parser.add_argument("--address", metavar="A", help="unix:PATH or 127.0.0.1:PORT; default: unix:D/run/history.sock")
+    parser.add_argument(
+        "--interrupted-grace",
+        metavar="SECONDS",
+        type=_seconds,
+        default=DEFAULT_GRACE_SECONDS,
+        help="how long a Run may lack a recording stream before it is failed; default: %(default)g",
+    )
+    return parser
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 86_400:  # noqa: PLR2004 - a day
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 86400")
+    return seconds

@@ -1,0 +1,148 @@
+"""Candidates: from their messages to rows as the database takes them, and back."""
+
+from collections.abc import Sequence
+
+import orjson
+from ranktrail.history.v1 import history_service_pb2
+from ranktrail.trace.v1 import trace_pb2
+
+from history_service.domain import limits
+from history_service.domain.errors import FieldInvalid
+from history_service.domain.run import Candidate
+from history_service.rpc import column_rules as rules
+from history_service.rpc.words import (
+    DELTA_ACTION_NUMBERS,
+    DELTA_ACTIONS,
+    EXCLUSION_REASON_NUMBERS,
+    EXCLUSION_REASONS,
+    LAYER_NUMBERS,
+    LAYERS,
+)
+
+_RULES: dict[str, rules.ColumnRule] = {
+    "unit_key": rules.text_rule(limits.MAX_UNIT_KEY_BYTES),
+    "resource_id": rules.text_rule(limits.MAX_RESOURCE_ID_BYTES),
+    "layer": rules.WORD_RULE,
+    "kind": rules.text_rule(limits.MAX_KIND_BYTES),
+    "path": rules.text_rule(limits.MAX_PATH_BYTES),
+    "title": rules.text_rule(limits.MAX_TITLE_BYTES, required=False),
+    "heading_path": rules.text_rule(limits.MAX_HEADING_PATH_BYTES),
+    "start_byte": rules.COUNT_RULE,
+    "end_byte": rules.COUNT_RULE,
+    "unit_digest": rules.DIGEST_RULE,
+    "resource_digest": rules.DIGEST_RULE,
+    "token_count": rules.COUNT_RULE,
+    "excerpt": rules.character_rule(limits.MAX_EXCERPT_CHARACTERS),
+    "exact_rank": rules.RANK_RULE,
+    "exact_priority": rules.PRIORITY_RULE,
+    "bm25_rank": rules.RANK_RULE,
+    "bm25_score": rules.FINITE_RULE,
+    "lexical_rank": rules.RANK_RULE,
+    "dense_rank": rules.RANK_RULE,
+    "dense_score": rules.FINITE_RULE,
+    "rrf_rank": rules.RANK_RULE,
+    "rrf_score": rules.FINITE_RULE,
+    "reranker_rank": rules.RANK_RULE,
+    "reranker_score": rules.FINITE_RULE,
+    "late_interaction_score": rules.FINITE_RULE,
+    "relevance": rules.FINITE_RULE,
+    "final_rank": rules.RANK_RULE,
+    "exclusion_reason": rules.WORD_RULE,
+    "delta_action": rules.WORD_RULE,
+}
+_OPTIONAL = tuple(f.name for f in trace_pb2.Candidate.DESCRIPTOR.fields if f.has_presence)
+
+
+def candidate_rows(frame: history_service_pb2.CandidateFrame) -> list[Candidate]:
+    """Return the rows of a frame; raise FieldInvalid, which names the candidate and the field, when one is wrong."""
+    if len(frame.candidates) > limits.MAX_FRAME_CANDIDATES:
+        limit = limits.MAX_FRAME_CANDIDATES
+        raise FieldInvalid("candidates.candidates", f"are more than {limit} in a frame", limit)
+    rows = [_row(candidate) for candidate in frame.candidates]
+    if rows:
+        _check(rows)
+    return rows
+
+
+def candidate_message(row: Candidate) -> trace_pb2.Candidate:
+    """Return a row as a message; what is None stays absent."""
+    message = trace_pb2.Candidate(
+        unit_key=row.unit_key,
+        resource_id=row.resource_id,
+        layer=LAYER_NUMBERS[row.layer],  # type: ignore[arg-type]
+        kind=row.kind,
+        path=row.path,
+        title=row.title,
+        heading_path=row.headings,
+        start_byte=row.start_byte,
+        end_byte=row.end_byte,
+        unit_digest=row.unit_digest,
+        resource_digest=row.resource_digest,
+        token_count=row.token_count,
+        excerpt=row.excerpt,
+        selected=bool(row.selected),
+        exclusion_reason=EXCLUSION_REASON_NUMBERS[row.exclusion_reason],  # type: ignore[arg-type]
+        delta_action=DELTA_ACTION_NUMBERS[row.delta_action],  # type: ignore[arg-type]
+    )
+    for name in _OPTIONAL:
+        value = getattr(row, name)
+        if value is not None:
+            setattr(message, name, bool(value) if name == "reranker_truncated" else value)
+    return message
+
+
+def _row(c: trace_pb2.Candidate) -> Candidate:
+    # Written out, since this runs hundreds of times a Run and a loop over names takes twice as long.
+    has = c.HasField
+    return Candidate._make(
+        (
+            c.unit_key,
+            c.resource_id,
+            LAYERS.get(c.layer, ""),
+            c.kind,
+            c.path,
+            c.title,
+            orjson.dumps(list(c.heading_path)).decode("utf-8"),
+            c.start_byte,
+            c.end_byte,
+            c.unit_digest,
+            c.resource_digest,
+            c.token_count,
+            c.excerpt,
+            c.exact_rank if has("exact_rank") else None,
+            c.exact_priority if has("exact_priority") else None,
+            c.bm25_rank if has("bm25_rank") else None,
+            c.bm25_score if has("bm25_score") else None,
+            c.lexical_rank if has("lexical_rank") else None,
+            c.dense_rank if has("dense_rank") else None,
+            c.dense_score if has("dense_score") else None,
+            c.rrf_rank if has("rrf_rank") else None,
+            c.rrf_score if has("rrf_score") else None,
+            c.reranker_rank if has("reranker_rank") else None,
+            c.reranker_score if has("reranker_score") else None,
+            c.late_interaction_score if has("late_interaction_score") else None,
+            int(c.reranker_truncated) if has("reranker_truncated") else None,
+            c.relevance if has("relevance") else None,
+            c.final_rank if has("final_rank") else None,
+            c.final_stage if has("final_stage") else None,
+            int(c.selected),
+            EXCLUSION_REASONS.get(c.exclusion_reason, ""),
+            DELTA_ACTIONS.get(c.delta_action, ""),
+        )
+    )
+
+
+def _check(rows: Sequence[Candidate]) -> None:
+    for name, column in zip(Candidate._fields, zip(*rows, strict=True), strict=True):
+        rule = _RULES.get(name)
+        position = rules.first_wrong(rule, column) if rule is not None else None
+        if rule is not None and position is not None:
+            raise FieldInvalid(f"candidates.candidates[{position}].{name}", rule.problem, rule.limit)
+    for position, row in enumerate(rows):
+        field = f"candidates.candidates[{position}]"
+        if row.end_byte < row.start_byte:
+            raise FieldInvalid(f"{field}.end_byte", "is smaller than start_byte")
+        if (row.exclusion_reason is None) != bool(row.selected):
+            raise FieldInvalid(f"{field}.exclusion_reason", "must be unspecified exactly when selected")
+        if (row.delta_action is not None) != bool(row.selected):
+            raise FieldInvalid(f"{field}.delta_action", "must be unspecified exactly when not selected")
