@@ -7,29 +7,30 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from ranktrail_serving.errors import StartRefused
+
 from history_service.bootstrap import HistoryService
 from history_service.config import read_config
-from history_service.domain.errors import DirectoryInUse, StartRefused
+from history_service.domain.errors import StoreUnusable
 
 logger = logging.getLogger("history_service")
 
-EXIT_CONFLICT = 4
-EXIT_REFUSED = 5
+EXIT_REFUSED = 1
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve; return the exit code."""
     os.umask(0o077)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s history %(levelname)s %(message)s")
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
         config = read_config(arguments)
         service = HistoryService(config)
-    except StartRefused as error:
-        sys.stderr.write(f"{error}\n")
-        return EXIT_CONFLICT if isinstance(error, DirectoryInUse) else EXIT_REFUSED
+    except (StartRefused, StoreUnusable) as error:
+        sys.stderr.write(f"history: {error}\n")
+        return EXIT_REFUSED
     with service:
         service.start()
         logger.info("serves %s with the data of %s", service.target, config.data_dir)

@@ -12,15 +12,15 @@ from typing import Self
 import grpc
 from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 from ranktrail.history.v1 import history_service_pb2_grpc
+from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.interceptor import CallInterceptor
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.listener import LoopbackAddress, UnixAddress
+from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 from history_service.config import Config
 from history_service.rpc import evaluation_servicer, history_servicer
-from history_service.rpc.bearer import TokenInterceptor, read_or_create_token
-from history_service.rpc.interceptor import CallInterceptor
-from history_service.rpc.limits import CallLimits
-from history_service.rpc.listener import LoopbackAddress, UnixAddress
 from history_service.rpc.reasons import row_of
-from history_service.rpc.server import REFLECTION_METHOD, RpcServer, Stopping
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
 from history_service.store.directory import lock_directory, make_private_tree

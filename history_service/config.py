@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
-
-from history_service.rpc.listener import Address, parse_address
+from ranktrail_serving.listener import Address, parse_address
 
 DEFAULT_GRACE_SECONDS = 30.0
 _EXAMPLE = """example:

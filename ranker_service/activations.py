@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from ranker_service.domain.activation import fingerprint
-from ranker_service.domain.errors import ProjectNotFound
+from ranker_service.domain.errors import ProjectNotFound, RunFailed
 from ranker_service.domain.request import Activation, ActivationRequest
 from ranker_service.domain.resource import EffectiveMemory
-from ranker_service.domain.trace import RunTrace
+from ranker_service.domain.trace import RunTrace, Stage
 from ranker_service.index.snapshot import Snapshot
 from ranker_service.pipeline import Pipeline
 from ranker_service.ports import Clock, TraceSink
@@ -75,5 +75,14 @@ class Activations:
         with view.in_use():
             try:
                 return self._pipeline.run(request, trace, view)
+            except RunFailed:
+                self._repair(trace)
+                raise
             finally:
                 self._sink.finished(trace)
+
+    def _repair(self, trace: RunTrace) -> None:
+        """Have an index rebuilt whose damage a stage came upon; one that did not open is rebuilt anyway."""
+        failure = trace.failure
+        if failure is not None and failure.code == "index_damaged" and failure.stage is not Stage.INDEX_ENSURE:
+            self._workspace.distrust_index(trace.project_id)

@@ -14,6 +14,7 @@ from ranktrail_serving.interceptor import CallInterceptor
 from ranktrail_serving.limits import CallLimits
 from ranktrail_serving.listener import Address, UnixAddress, parse_address
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
+from threadpoolctl import threadpool_limits
 
 from ranker_service.activations import Activations
 from ranker_service.config import Config
@@ -84,6 +85,8 @@ def start(config: Config) -> Ranker:
 
 
 def _start(config: Config, address: Address, lock: FileLock) -> Ranker:
+    # Vector products are small: more threads than one only wait for each other.
+    threadpool_limits(1, user_api="blas")
     clock, instance_id = SystemClock(), new_instance_id()
     profiles = ProfileCatalog.load(config.directory / "profiles", config.profile)
     default = profiles.default()

@@ -1,6 +1,7 @@
 """The pipeline: orders the stages of a Run, times them, and fills the one trace that reply and record are made from."""
 
 import logging
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -103,6 +104,8 @@ class _Run:
         self._profile = request.profile
         self._trace = trace
         self._memory = memory
+        # As the lexical leg folds it: spellings that mean the same, such as full-width letters, must rank alike.
+        self._model_query = unicodedata.normalize("NFKC", request.query)
         self._stage = Stage.ACTIVATION_STATE
         self._revisions = trace.revisions = Revisions(
             profile_name=request.profile.name, profile_digest=_digest(request.profile)
@@ -176,7 +179,7 @@ class _Run:
 
     def _encode(self, *, is_reranked: bool) -> QueryEncoding:
         """Encode the query, or, where no later stage reads its vectors, only count its tokens."""
-        encoder, query = self._pipeline.encoder, self._request.query
+        encoder, query = self._pipeline.encoder, self._model_query
         if self._profile.dense.limit or is_reranked:
             encoding = _encoded(encoder, query)
         else:
@@ -220,7 +223,7 @@ class _Run:
         rows = [unit.row for unit in head]
         token_vectors = index.token_vectors(rows) if reranker.needs_token_vectors else [None] * len(rows)
         items = [RerankItem(index.unit(row), vectors) for row, vectors in zip(rows, token_vectors, strict=True)]
-        return reranker.score(self._request.query, encoding, items)
+        return reranker.score(self._model_query, encoding, items)
 
     def _select(self, index: Snapshot, state: ActivationState, encoding: QueryEncoding) -> Activation:
         found = self._findings

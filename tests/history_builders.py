@@ -97,8 +97,9 @@ def a_run(
     frame_size: int = 256,
     **started: Any,
 ) -> list[history.RecordRetrievalRunsRequest]:
-    """All frames of a succeeded Run, or of a failed one when a failure is given. `started` and `finished` change fields of
-    those frames.
+    """All frames of a succeeded Run, or of a failed one when a failure is given.
+
+    `started` and `finished` change fields of those frames.
     """
     rows = [a_candidate(rank) for rank in range(1, candidates + 1)] if isinstance(candidates, int) else candidates
     frames = [history.CandidateFrame(candidates=rows[at : at + frame_size]) for at in range(0, len(rows), frame_size)]

@@ -2,7 +2,6 @@
 
 HistoryError
 ├── FieldInvalid               a field of the request is wrong
-│   └── FrameUnparsable        a message whose bytes do not parse
 ├── PageTokenInvalid
 ├── RunNotFound
 ├── ResourceNotFound
@@ -10,17 +9,11 @@ HistoryError
 ├── CorpusNotFound             a Run whose Effective Memory is not stored
 ├── BlobDigestMismatch         bytes that are not what their digest says, as sent
 ├── BlobCorrupt                the same, as stored
-├── Overloaded
 ├── MethodNotServed
-├── Unauthenticated
-│   ├── TokenMissing
-│   └── TokenInvalid
 ├── WriteFailed                the database or the disk refused a write
-└── StartRefused               the service cannot start; the message says what to do
-    ├── DirectoryInUse
+└── StoreUnusable              the service cannot start; the message says what to do
     ├── DirectoryUnfit
-    ├── SchemaRefused
-    └── AddressRefused
+    └── SchemaRefused
 """
 
 
@@ -35,14 +28,6 @@ class FieldInvalid(HistoryError):
         super().__init__(f"{field} {problem}")
         self.field = field
         self.limit = limit
-
-
-class FrameUnparsable(FieldInvalid):
-    """A message whose bytes do not parse; `raw` are those bytes."""
-
-    def __init__(self, field: str, problem: str, raw: bytes) -> None:
-        super().__init__(field, problem)
-        self.raw = raw
 
 
 class PageTokenInvalid(HistoryError):
@@ -104,15 +89,6 @@ class BlobCorrupt(HistoryError):
         self.digest = digest
 
 
-class Overloaded(HistoryError):
-    """A limit on streams, memory or callers is reached."""
-
-    def __init__(self, what: str, limit: int, retry_after_ms: int = 1_000) -> None:
-        super().__init__(f"{what}: the limit is {limit}, try again in {retry_after_ms} ms")
-        self.limit = limit
-        self.retry_after_ms = retry_after_ms
-
-
 class MethodNotServed(HistoryError):
     """A method that this release does not serve."""
 
@@ -121,45 +97,17 @@ class MethodNotServed(HistoryError):
         self.method = method
 
 
-class Unauthenticated(HistoryError):
-    """The caller did not show who it is."""
-
-
-class TokenMissing(Unauthenticated):
-    """A TCP call without a bearer token."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            'metadata has no "authorization: Bearer TOKEN": the token is in the file run/token of the data directory'
-        )
-
-
-class TokenInvalid(Unauthenticated):
-    """A TCP call with another token."""
-
-    def __init__(self) -> None:
-        super().__init__("the bearer token is not this server's: it is in the file run/token of the data directory")
-
-
 class WriteFailed(HistoryError):
     """The database or the disk refused a write; nothing of it is stored."""
 
 
-class StartRefused(HistoryError):
-    """The service cannot start."""
+class StoreUnusable(HistoryError):
+    """The service cannot start on what it was given."""
 
 
-class DirectoryInUse(StartRefused):
-    """Another process serves this data directory or socket."""
-
-
-class DirectoryUnfit(StartRefused):
+class DirectoryUnfit(StoreUnusable):
     """The data directory cannot hold a database safely."""
 
 
-class SchemaRefused(StartRefused):
+class SchemaRefused(StoreUnusable):
     """The database is not one that this release can use."""
-
-
-class AddressRefused(StartRefused):
-    """The address cannot be served safely."""

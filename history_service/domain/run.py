@@ -92,8 +92,9 @@ class RunEnd:
 class Candidate(NamedTuple):
     """One ranked unit of one Run, in the order of the table's columns.
 
-    A named tuple, since a Run has hundreds and each goes to the database as it stands. None means that the stage did not see it. `heading_path` is a JSON array of
-    strings; layer, exclusion reason and delta action are JSON words; the booleans are 0 and 1.
+    A named tuple, since a Run has hundreds and each goes to the database as it stands. None means that the stage did
+    not see it. `heading_path` is a JSON array of strings; layer, exclusion reason and delta action are JSON words; the
+    booleans are 0 and 1.
     """
 
     unit_key: str

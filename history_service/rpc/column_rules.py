@@ -45,7 +45,7 @@ COUNT_RULE = ColumnRule(lambda column: min(column) >= 0, "must be 0 or more")
 # filter(None, …) leaves out what is absent, and zeros with it: finite, and no rank.
 FINITE_RULE = ColumnRule(lambda column: all(map(math.isfinite, filter(None, column))), "must be a finite number")
 RANK_RULE = ColumnRule(lambda column: 0 not in column and min(filter(None, column), default=1) > 0, "must be 1 or more")
-PRIORITY_RULE = ColumnRule(lambda column: {0, 1, 2, None}.issuperset(column), "must be 0, 1 or 2")
+PRIORITY_RULE = ColumnRule(frozenset({0, 1, 2, None}).issuperset, "must be 0, 1 or 2")
 
 
 def first_wrong(rule: ColumnRule, column: Column) -> int | None:

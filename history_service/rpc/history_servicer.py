@@ -7,17 +7,17 @@ from typing import Any
 import grpc
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1 import history_service_pb2_grpc
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.server import Stopping
 
 from history_service.domain.errors import MethodNotServed
 from history_service.domain.limits import MAX_PROJECT_ID_BYTES, MAX_RESOURCE_ID_BYTES
 from history_service.rpc.candidates import candidate_message
 from history_service.rpc.convert import case_message, judgment_message, run_filter, run_message
 from history_service.rpc.fields import checked_run_id, checked_text, timestamp
-from history_service.rpc.limits import CallLimits
 from history_service.rpc.page_token import Scalar, make_page_token, page_size_of, read_page_token
 from history_service.rpc.recording import RecordingStream
 from history_service.rpc.resources import resource_message
-from history_service.rpc.server import Stopping
 from history_service.rpc.uploading import uploads
 from history_service.use_cases.describe_runtime import Holdings
 from history_service.use_cases.put_corpus import PutCorpus

@@ -1,24 +1,20 @@
-"""The one table from domain errors to what callers are told."""
+"""What callers are told of history's errors."""
 
 from collections.abc import Mapping
 
 from grpc import StatusCode
+from ranktrail_serving.reasons import rows
+from ranktrail_serving.status import INTERNAL, ErrorRow
 
 from history_service.domain import errors
-from history_service.rpc.status import INTERNAL, ErrorRow
 
 
 def _field(error: errors.FieldInvalid) -> dict[str, str]:
     return {"field": error.field} | ({} if error.limit is None else {"limit": str(error.limit)})
 
 
-def _overloaded(error: errors.Overloaded) -> dict[str, str]:
-    return {"limit": str(error.limit), "retry_after_ms": str(error.retry_after_ms)}
-
-
-ERROR_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
+OWN_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
     errors.FieldInvalid: ErrorRow(StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", _field),
-    errors.FrameUnparsable: ErrorRow(StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", _field),
     errors.PageTokenInvalid: ErrorRow(
         StatusCode.INVALID_ARGUMENT, "PAGE_TOKEN_INVALID", lambda _error: {"field": "page_token"}
     ),
@@ -36,16 +32,11 @@ ERROR_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
         StatusCode.INVALID_ARGUMENT, "BLOB_DIGEST_MISMATCH", lambda error: {"digest": error.digest}
     ),
     errors.BlobCorrupt: ErrorRow(StatusCode.DATA_LOSS, "BLOB_CORRUPT", lambda error: {"digest": error.digest}),
-    errors.Overloaded: ErrorRow(StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", _overloaded),
     errors.MethodNotServed: ErrorRow(
         StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", lambda error: {"method": error.method}
     ),
-    errors.TokenMissing: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_MISSING"),
-    errors.TokenInvalid: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_INVALID"),
     errors.WriteFailed: INTERNAL,
 }
 
-
-def row_of(error: Exception) -> ErrorRow:
-    """Return the row of an error; anything that is not in the table is INTERNAL."""
-    return ERROR_ROWS.get(type(error), INTERNAL) if isinstance(error, errors.HistoryError) else INTERNAL
+row_of = rows(OWN_ROWS)
+"""Returns the row of an error; anything that is not in the table is INTERNAL."""

@@ -7,16 +7,17 @@ from concurrent.futures import Future
 
 import grpc
 from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail_serving.errors import Overloaded, RequestUnparsable
+from ranktrail_serving.interceptor import Requests
+from ranktrail_serving.status import INTERNAL, INTERNAL_MESSAGE, metadata_of, sent_text
+from ranktrail_serving.wire_walk import top_level_text
 
-from history_service.domain.errors import FieldInvalid, FrameUnparsable, Overloaded
+from history_service.domain.errors import FieldInvalid
 from history_service.domain.limits import MAX_UNANSWERED_RUNS
 from history_service.rpc.candidates import candidate_rows
 from history_service.rpc.convert import revisions, run_end, run_start
 from history_service.rpc.fields import checked_run_id
-from history_service.rpc.interceptor import Requests
 from history_service.rpc.reasons import row_of
-from history_service.rpc.status import INTERNAL, INTERNAL_MESSAGE, metadata_of, sent_text
-from history_service.rpc.wire_walk import top_level_text
 from history_service.use_cases.assemble_run import RunAssembly
 from history_service.use_cases.record_run import RecordRun
 from history_service.use_cases.recover_interrupted import Abandonment
@@ -59,7 +60,7 @@ class RecordingStream:
             while not self._ended:
                 try:
                     frame = next(self._requests)
-                except FrameUnparsable as error:
+                except RequestUnparsable as error:
                     self._refuse_unparsable(error)
                 else:
                     self._take(frame)
@@ -113,13 +114,13 @@ class RecordingStream:
             self._abandonment.hold(run_id)
         return assembly
 
-    def _refuse_unparsable(self, error: FrameUnparsable) -> None:
+    def _refuse_unparsable(self, error: RequestUnparsable) -> None:
         """Refuse the Run of a frame that does not parse; raise the error where not even its run_id can be read."""
         run_id = top_level_text(error.raw, _RUN_ID_NUMBER)
         if not run_id:
             raise error
         assembly = self._assembly(run_id)
-        assembly.refuse(error)
+        assembly.refuse(FieldInvalid(error.field, str(error).removeprefix(f"{error.field} ")))
         if error.field.partition(".")[0] == "finished":
             self._answer_refused(assembly)
 

@@ -1,7 +1,7 @@
 """The SQLite database: one writer thread with group commit, and readers from a pool of their own.
 
-Every connection gets its pragmas from the constructor: SQLite's own defaults (foreign keys off) hold per connection, and
-a pragma inside a transaction does nothing.
+Every connection gets its pragmas from the constructor: SQLite's own defaults (foreign keys off) hold per connection,
+and a pragma inside a transaction does nothing.
 """
 
 import logging

@@ -5,8 +5,9 @@ import re
 import stat
 from pathlib import Path
 
+from ranktrail_serving.file_lock import FileLock
+
 from history_service.domain.errors import DirectoryUnfit
-from history_service.store.file_lock import FileLock
 
 NETWORK_FILE_SYSTEMS = frozenset(
     {

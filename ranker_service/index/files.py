@@ -34,12 +34,11 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """Map an array that `write_array` wrote; read-only. An empty array, which cannot be mapped, is read."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:
-        array = np.load(path, allow_pickle=False)
-    return frozen(np.asarray(array))
+    """Read an array that `write_array` wrote; it is read-only.
+
+    It is not mapped: what was checked when an index was opened must hold for as long as it is in use.
+    """
+    return frozen(np.load(path, allow_pickle=False))
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ RECALL_DEPTH = 60
 
 _SEED = 100
 _HELD_OUT = 200
-_NOISE = 0.75
+_NOISE = 1.25
 _WIDTHS = (60, 80, 100, 120, 160, 200, 240, 320, 400, 480, 640, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400, 10_000)
 _SAME_SIMILARITY = 1e-6
 
@@ -93,9 +93,9 @@ class Graph:
 
 
 def _held_out(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return seeded queries of length one that are not in the index: rows with noise, at a cosine of about 0.8.
+    """Return seeded queries of length one that are not in the index: rows with noise, at a cosine of about 0.62.
 
-    That is about as near as a good query comes to what answers it.
+    That is about as near as a question comes to the text that answers it (0.61 at the median over 735 questions).
     """
     generator = np.random.default_rng(_SEED)
     chosen = matrix[generator.integers(0, len(matrix), _HELD_OUT)]

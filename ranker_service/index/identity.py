@@ -107,7 +107,7 @@ class IdentityIndex:
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Map files that `save` wrote and somebody has checked."""
+        """Read files that `save` wrote and somebody has checked."""
         ids, names = (
             _Bearers(*(read_array(_array_path(directory, f"{which}_{part}")) for part in ("offsets", "rows")))
             for which in ("id", "name")

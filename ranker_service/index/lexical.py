@@ -23,9 +23,13 @@ from ranker_service.domain.ranking import Scored
 from ranker_service.index.files import frozen, read_array, write_array, write_bytes
 from ranker_service.index.order import in_rank_order
 from ranker_service.index.postings_kernel import search_postings
+from ranker_service.index.strings import StringFile, Strings
 from ranker_service.index.tokenizer import LEXICAL_TOKENIZER_REVISION
 
 _TERMS = "lexical_terms.json"
+_TOKENS = "lexical_tokens"
+_ARRAYS = ("offsets", "rows", "contributions")
+_TERM_ID = np.dtype("<u4")
 _EVERY_ROW: NDArray[np.bool_] = frozen(np.empty(0, np.bool_))
 
 
@@ -35,33 +39,37 @@ def lexical_revision(settings: IndexSettings) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Arrays:
-    """Postings by term, and the units' own term ids.
+class _Postings:
+    """Postings by term, read-only.
 
-    offsets (terms + 1,) uint64; rows (postings,) uint32, ascending within a term; contributions (postings,) float64;
-    token_offsets (units + 1,) uint64; tokens (all tokens,) uint32, in text order. All read-only.
+    offsets (terms + 1,) uint64; rows (postings,) uint32, ascending within a term; contributions (postings,) float64.
     """
 
     offsets: NDArray[np.uint64]
     rows: NDArray[np.uint32]
     contributions: NDArray[np.float64]
-    token_offsets: NDArray[np.uint64]
-    tokens: NDArray[np.uint32]
+
+
+_NO_POSTINGS = _Postings(
+    frozen(np.zeros(1, np.uint64)), frozen(np.zeros(0, np.uint32)), frozen(np.zeros(0, np.float64))
+)
 
 
 class LexicalIndex:
     """Immutable; searches may run on any number of threads at once."""
 
-    def __init__(self, terms: Sequence[str], arrays: _Arrays) -> None:
+    def __init__(self, terms: Sequence[str], postings: _Postings, tokens: Strings) -> None:
+        """Take the postings of terms, and the units' own tokens: little-endian uint32 term ids in text order."""
         self._terms = terms
         self._term_ids = {term: i for i, term in enumerate(terms)}
-        self._arrays = arrays
+        self._postings = postings
+        self._tokens = tokens
         self._local = threading.local()
 
     @property
     def unit_count(self) -> int:
         """Units, those without tokens included."""
-        return int(self._arrays.token_offsets.size) - 1
+        return len(self._tokens)
 
     @property
     def term_count(self) -> int:
@@ -71,16 +79,13 @@ class LexicalIndex:
     @classmethod
     def build(cls, token_lists: Sequence[Sequence[str]], settings: IndexSettings) -> Self:
         """Index the tokens of each unit, in row order; an empty list is a unit that nothing matches."""
-        token_offsets = _offsets([len(tokens) for tokens in token_lists])
-        if token_offsets[-1] == 0:  # the library divides by the number of tokens
-            nothing = np.zeros(0, np.uint32)
-            return cls([], _Arrays(_offsets([]), nothing, np.zeros(0), token_offsets, nothing))
+        if not any(token_lists):  # the library divides by the number of tokens
+            return cls([], _NO_POSTINGS, Strings.of([b""] * len(token_lists)))
         okapi = BM25Okapi(token_lists, k1=settings.k1, b=settings.b, epsilon=settings.epsilon)
         terms = sorted(okapi.idf)
         term_ids = {term: i for i, term in enumerate(terms)}
-        offsets, rows, contributions = _postings(okapi, terms, term_ids)
-        tokens = np.fromiter(map(term_ids.__getitem__, chain.from_iterable(token_lists)), np.uint32, token_offsets[-1])
-        return cls(terms, _Arrays(offsets, rows, contributions, token_offsets, frozen(tokens)))
+        tokens = [np.array([term_ids[token] for token in tokens], _TERM_ID).tobytes() for tokens in token_lists]
+        return cls(terms, _compiled(okapi, terms, term_ids), Strings.of(tokens))
 
     def search(self, tokens: Sequence[str], limit: int, allowed: NDArray[np.bool_] | None = None) -> list[Scored]:
         """Return the best units that share a token with the query, whatever the sign of their score.
@@ -93,9 +98,10 @@ class LexicalIndex:
         buffers = self._buffers()
         best_keys, best_rows = np.empty(limit), np.empty(limit, np.uint32)
         mask = _EVERY_ROW if allowed is None else frozen(allowed)
-        arrays = self._arrays
-        postings = (arrays.offsets, arrays.rows, arrays.contributions)
-        size = int(search_postings(terms, *postings, mask, *buffers, best_keys, best_rows))
+        postings = self._postings
+        size = search_postings(
+            terms, postings.offsets, postings.rows, postings.contributions, mask, *buffers, best_keys, best_rows
+        )
         rows = best_rows[:size]
         return in_rank_order(rows.tolist(), buffers[0][rows].tolist())
 
@@ -103,28 +109,27 @@ class LexicalIndex:
         """Return the score of every unit, shape (units,): `BM25Okapi.get_scores`."""
         scores = np.zeros(self.unit_count)
         for term in self._known(tokens):
-            start, end = self._arrays.offsets[term : int(term) + 2]
-            scores[self._arrays.rows[start:end]] += self._arrays.contributions[start:end]
+            start, end = self._postings.offsets[term : int(term) + 2]
+            scores[self._postings.rows[start:end]] += self._postings.contributions[start:end]
         return scores
 
     def token_list(self, row: int) -> list[str]:
         """Return a unit's tokens, as they were given to `build`."""
-        start, end = self._arrays.token_offsets[row : row + 2]
-        return [self._terms[term] for term in self._arrays.tokens[start:end].tolist()]
+        return [self._terms[term] for term in np.frombuffer(self._tokens[row], _TERM_ID).tolist()]
 
     def save(self, directory: Path) -> list[Path]:
         """Write the index's files, synced, and return them."""
         write_bytes(directory / _TERMS, orjson.dumps(self._terms))
-        arrays = [(name, getattr(self._arrays, name)) for name in _Arrays.__slots__]
-        for name, array in arrays:
-            write_array(_array_path(directory, name), array)
-        return [directory / _TERMS, *(_array_path(directory, name) for name, _ in arrays)]
+        for name in _ARRAYS:
+            write_array(_array_path(directory, name), getattr(self._postings, name))
+        arrays = [_array_path(directory, name) for name in _ARRAYS]
+        return [directory / _TERMS, *arrays, *self._tokens.save(directory, _TOKENS)]
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Map files that `save` wrote and somebody has checked."""
-        arrays = [read_array(_array_path(directory, name)) for name in _Arrays.__slots__]
-        return cls(orjson.loads((directory / _TERMS).read_bytes()), _Arrays(*arrays))
+        """Open files that `save` wrote and somebody has checked."""
+        postings = _Postings(*(read_array(_array_path(directory, name)) for name in _ARRAYS))
+        return cls(orjson.loads((directory / _TERMS).read_bytes()), postings, StringFile.load(directory, _TOKENS))
 
     def _known(self, tokens: Sequence[str]) -> NDArray[np.uint32]:
         ids = (self._term_ids.get(token) for token in tokens)
@@ -150,17 +155,8 @@ def _array_path(directory: Path, name: str) -> Path:
     return directory / f"lexical_{name}.npy"
 
 
-def _offsets(lengths: Sequence[int]) -> NDArray[np.uint64]:
-    """Return where each of several consecutive runs begins, and where the last one ends."""
-    offsets = np.zeros(len(lengths) + 1, np.uint64)
-    np.cumsum(lengths, out=offsets[1:])
-    return frozen(offsets)
-
-
-def _postings(
-    okapi: Any, terms: Sequence[str], term_ids: Mapping[str, int]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64]]:
-    """Return offsets, rows and contributions of every term, with the expression of `BM25Okapi.get_scores`."""
+def _compiled(okapi: Any, terms: Sequence[str], term_ids: Mapping[str, int]) -> _Postings:
+    """Return the postings of every term, with the expression of `BM25Okapi.get_scores`."""
     frequencies: list[dict[str, int]] = okapi.doc_freqs
     sizes = [len(unit) for unit in frequencies]
     term = np.fromiter(map(term_ids.__getitem__, chain.from_iterable(frequencies)), np.uint32, sum(sizes))
@@ -171,5 +167,6 @@ def _postings(
     k1, b = okapi.k1, okapi.b
     contribution = idf * (q_freq * (k1 + 1) / (q_freq + k1 * (1 - b + b * doc_len / okapi.avgdl)))
     order = np.argsort(term, kind="stable")
-    offsets = _offsets(np.bincount(term, minlength=len(terms)).tolist())
-    return offsets, frozen(row[order]), frozen(contribution[order])
+    offsets = np.zeros(len(terms) + 1, np.uint64)
+    np.cumsum(np.bincount(term, minlength=len(terms)), out=offsets[1:])
+    return _Postings(frozen(offsets), frozen(row[order]), frozen(contribution[order]))

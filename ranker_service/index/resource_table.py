@@ -14,7 +14,7 @@ from ranker_service.index.files import read_array, write_array
 from ranker_service.index.strings import Strings
 
 _LAYERS = tuple(Layer)
-_STRINGS = ("resources", "kinds", "paths")
+_RECORDS, _KINDS, _PATHS = "resources", "kinds", "paths"
 _ARRAYS = ("path_order", "kind_of", "layer_of")
 
 
@@ -76,8 +76,9 @@ class ResourceTable:
 
     def save(self, directory: Path) -> list[Path]:
         """Write the table's files, synced, and return them."""
-        strings = zip(_STRINGS, (self.records, self.kinds, self.by_path), strict=True)
-        files = [path for name, content in strings for path in content.save(directory, name)]
+        files = self.records.save(directory, _RECORDS)
+        files += self.kinds.save(directory, _KINDS)
+        files += self.by_path.save(directory, _PATHS)
         for name in _ARRAYS:
             array: NDArray[Any] = getattr(self, name)
             write_array(_array_path(directory, name), array)
@@ -85,10 +86,14 @@ class ResourceTable:
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Map files that `save` wrote and somebody has checked."""
-        strings: list[Any] = [Strings.load(directory, name) for name in _STRINGS]
+        """Read files that `save` wrote and somebody has checked."""
         arrays: list[Any] = [read_array(_array_path(directory, name)) for name in _ARRAYS]
-        return cls(*strings, *arrays)
+        return cls(
+            Strings.load(directory, _RECORDS),
+            Strings.load(directory, _KINDS),
+            Strings.load(directory, _PATHS),
+            *arrays,
+        )
 
 
 def _record(resource: Resource) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from ranker_service.domain.resource import Resource
 from ranker_service.domain.unit import Unit
+from ranker_service.index.files import IndexDamaged
 from ranker_service.index.snapshot import Snapshot
 from ranker_service.index.tokenizer import lexical_tokens
 
@@ -45,11 +46,14 @@ class Reuse:
             self._has_tokens = previous.lexical_revision == revisions.lexical
 
     def drafts(self, resource: Resource) -> list[Draft] | None:
-        """Return the drafts of a resource that did not change; None where it did or is new."""
+        """Return the drafts of a resource that did not change; None where it did, is new, or cannot be read."""
         rows = self._rows.get(_source(resource))
         if self._previous is None or rows is None:
             return None
-        return [self._draft(self._previous, row, resource) for row in rows]
+        try:
+            return [self._draft(self._previous, row, resource) for row in rows]
+        except IndexDamaged:
+            return None
 
     def _draft(self, previous: Snapshot, row: int, resource: Resource) -> Draft:
         unit = replace(previous.unit(row), resource=resource)

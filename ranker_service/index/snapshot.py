@@ -171,7 +171,7 @@ class Snapshot:
         return self._parts.vectors
 
     def unit(self, row: int) -> Unit:
-        """Return the unit of a row; raise IndexError."""
+        """Return the unit of a row; raise IndexError, and IndexDamaged where its text was changed meanwhile."""
         return self._cached_unit(row)
 
     def row_of(self, unit_key: str) -> int | None:
@@ -203,7 +203,7 @@ class Snapshot:
         return None if matching is None else matching[self._parts.units.resource_of]
 
     def close(self) -> None:
-        """Forget the units that were read. The files are closed once nothing searches the snapshot any more."""
+        """Forget the units that were read. The files are closed once nothing refers to the snapshot any more."""
         self._cached_unit.cache_clear()
         self._cached_row.cache_clear()
         self._resource.cache_clear()
@@ -219,8 +219,8 @@ def open_snapshot(directory: Path, store: VectorStore) -> Snapshot:
     """Open an index, whose vectors `store` keeps.
 
     Raises IndexDamaged unless every file is byte for byte what was written, and the store holds, unchanged, every
-    vector of every unit; of token vectors it looks only whether they are there, and `Snapshot.token_vectors` checks
-    those that it reads.
+    vector of every unit. Of token vectors it only looks whether they are there: `Snapshot.token_vectors` checks those
+    that it reads, as `Snapshot.unit` checks the text that it reads.
     """
     try:
         meta = SnapshotMeta.read(directory)

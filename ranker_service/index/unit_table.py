@@ -1,4 +1,4 @@
-"""The units of an index, in row order: read one at a time, from mapped files."""
+"""The units of an index, in row order; their texts stay on disk and are read one at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from ranker_service.domain.digest import digest_of
 from ranker_service.domain.resource import Resource
 from ranker_service.domain.unit import Unit
-from ranker_service.index.files import read_array, write_array
-from ranker_service.index.strings import Strings
+from ranker_service.index.files import read_array, require, write_array
+from ranker_service.index.strings import StringFile, Strings
 
-_STRINGS = ("unit_keys", "unit_contexts", "unit_texts")
+_KEYS, _CONTEXTS, _TEXTS = "unit_keys", "unit_contexts", "unit_texts"
 _ARRAYS = ("resource_of", "spans", "token_counts", "digests", "inputs")
 
 
@@ -54,19 +55,21 @@ class UnitTable:
         return len(self.keys)
 
     def unit(self, row: int, resource: Resource) -> Unit:
-        """Return a unit, whose resource the caller has read."""
+        """Return a unit, whose resource the caller has read; raise IndexDamaged where its text was changed."""
         heading_path, prefix = orjson.loads(self.contexts[row])
         start, end = self.spans[row].tolist()
+        text, digest = self.texts[row], self.digests[row].tobytes().hex()
+        require(f"digest of unit {row}", digest_of(text), digest)
         return Unit(
             unit_key=self.keys[row].decode(),
             resource=resource,
             heading_path=tuple(heading_path),
             start_byte=start,
             end_byte=end,
-            digest=self.digests[row].tobytes().hex(),
+            digest=digest,
             token_count=int(self.token_counts[row]),
             prefix=prefix,
-            text=self.texts[row].decode(),
+            text=text.decode(),
         )
 
     def input_digests(self) -> list[str]:
@@ -76,8 +79,9 @@ class UnitTable:
 
     def save(self, directory: Path) -> list[Path]:
         """Write the table's files, synced, and return them."""
-        strings = zip(_STRINGS, (self.keys, self.contexts, self.texts), strict=True)
-        files = [path for name, content in strings for path in content.save(directory, name)]
+        files = self.keys.save(directory, _KEYS)
+        files += self.contexts.save(directory, _CONTEXTS)
+        files += self.texts.save(directory, _TEXTS)
         for name in _ARRAYS:
             array: NDArray[Any] = getattr(self, name)
             write_array(_array_path(directory, name), array)
@@ -85,10 +89,14 @@ class UnitTable:
 
     @classmethod
     def load(cls, directory: Path) -> Self:
-        """Map files that `save` wrote and somebody has checked."""
-        strings: list[Any] = [Strings.load(directory, name) for name in _STRINGS]
+        """Open files that `save` wrote and somebody has checked."""
         arrays: list[Any] = [read_array(_array_path(directory, name)) for name in _ARRAYS]
-        return cls(*strings, *arrays)
+        return cls(
+            Strings.load(directory, _KEYS),
+            Strings.load(directory, _CONTEXTS),
+            StringFile.load(directory, _TEXTS),
+            *arrays,
+        )
 
 
 def _digests(digests: Sequence[str]) -> NDArray[np.uint8]:

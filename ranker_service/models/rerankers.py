@@ -5,6 +5,7 @@ import threading
 from ranker_service.domain.errors import StageFailed
 from ranker_service.domain.profile import RerankSettings
 from ranker_service.domain.trace import Stage
+from ranker_service.models.cross_encoder import CrossEncoder
 from ranker_service.models.late_interaction import LateInteraction
 from ranker_service.models.source import resolve
 from ranker_service.ports import Reranker
@@ -21,7 +22,7 @@ class Rerankers:
         self._dtype = dtype
         self._allow_download = allow_download
         self._lock = threading.Lock()
-        self._cross_encoder: Reranker | None = None
+        self._cross_encoder: CrossEncoder | None = None
 
     def __call__(self, settings: RerankSettings) -> tuple[Reranker, bool]:
         """Return the reranker and whether this call loaded it; raise StageFailed where it cannot be had."""
@@ -33,11 +34,9 @@ class Rerankers:
                 self._cross_encoder = self._load()
             return self._cross_encoder, not loaded_before
 
-    def _load(self) -> Reranker:
+    def _load(self) -> CrossEncoder:
         if self._specification is None:
             summary = "the profile asks for a cross-encoder: start the ranker with --cross-encoder"
             raise StageFailed(Stage.RERANK, "cross_encoder_not_configured", summary)
         folder = resolve(self._specification, allow_download=self._allow_download)
-        from ranker_service.models.cross_encoder import CrossEncoder
-
         return CrossEncoder.load(folder, self._dtype)

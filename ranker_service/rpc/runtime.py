@@ -9,6 +9,8 @@ from pathlib import Path
 from google.protobuf.timestamp_pb2 import Timestamp
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
+from ranker_service.domain.errors import StageFailed
+from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.ports import Clock
 from ranker_service.rpc import convert
 from ranker_service.wire import convert as wire
@@ -79,7 +81,8 @@ class Runtime:
 
 def _project(project: Project) -> pb.ProjectRuntime:
     with project.changed:
-        memory, build, failure = project.memory, project.build, project.build_failure
+        build, failure = project.build, project.build_failure
+    memory = _memory(project)
     snapshot = project.loaded_snapshot()
     return pb.ProjectRuntime(
         project_id=project.project_id,
@@ -90,6 +93,14 @@ def _project(project: Project) -> pb.ProjectRuntime:
         build=None if build is None else convert.index_progress(build),
         build_failure=None if failure is None else wire.failure_to_proto(failure),
     )
+
+
+def _memory(project: Project) -> EffectiveMemory:
+    """Return the project's memory; an empty one where it cannot be read, which the build's failure says."""
+    try:
+        return project.memory
+    except StageFailed:
+        return EffectiveMemory(project.project_id, (), "")
 
 
 def _size(directory: Path) -> int:

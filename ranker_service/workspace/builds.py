@@ -5,7 +5,9 @@ import queue
 import threading
 from collections.abc import Callable
 
+from ranker_service.domain.errors import StageFailed
 from ranker_service.domain.trace import Failure, Stage
+from ranker_service.memory.damage import MemoryDamaged
 from ranker_service.workspace.project import BuildCancelled, Project
 
 _LOG = logging.getLogger(__name__)
@@ -52,9 +54,15 @@ class Builds:
             self._on_built(project)
         except BuildCancelled:
             _LOG.info("build of project %r was given up: its storage is being removed", project.project_id)
+        except (MemoryDamaged, StageFailed) as error:
+            _LOG.warning("build of project %r failed: %s", project.project_id, error)
+            self._fail(project, Failure(Stage.INDEX_ENSURE, "memory_damaged", str(error)))
         except Exception:
             _LOG.exception("build of project %r failed", project.project_id)
             summary = "the index could not be built; the ranker's log says why"
-            with project.changed:
-                project.build_failure = Failure(Stage.INDEX_ENSURE, "index_build_failed", summary)
-                project.changed.notify_all()
+            self._fail(project, Failure(Stage.INDEX_ENSURE, "index_build_failed", summary))
+
+    def _fail(self, project: Project, failure: Failure) -> None:
+        with project.changed:
+            project.build_failure = failure
+            project.changed.notify_all()

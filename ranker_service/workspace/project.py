@@ -13,6 +13,7 @@ from ranker_service.domain.trace import Failure, Stage
 from ranker_service.index.files import IndexDamaged
 from ranker_service.index.snapshot import Snapshot
 from ranker_service.memory.commits import CommitStore
+from ranker_service.memory.damage import MemoryDamaged
 from ranker_service.memory.overlay import overlay
 from ranker_service.ports import CorpusKeeper
 from ranker_service.workspace.indexer import BuildProgress, Indexer
@@ -49,12 +50,16 @@ class Project:
         self._snapshot: Snapshot | None = None
         self._users = 0
         self._removing = False
+        self._distrusted = False
+        self._damage: MemoryDamaged | None = None
         self._stores = self._open_stores()
         self._memory = self.refresh()
 
     @property
     def memory(self) -> EffectiveMemory:
-        """The Effective Memory now."""
+        """The Effective Memory now; raises StageFailed with code memory_damaged where a layer cannot be read."""
+        if self._damage is not None:
+            raise StageFailed(Stage.EFFECTIVE_MEMORY, "memory_damaged", str(self._damage))
         return self._memory
 
     def store(self, layer: Layer) -> CommitStore:
@@ -64,13 +69,24 @@ class Project:
     def refresh(self) -> EffectiveMemory:
         """Compute the Effective Memory from the layers' heads and announce it before it is used."""
         with self._refreshing:
-            layers = [self._organization, self._stores[Layer.PROJECT], self._stores[Layer.DRAFT]]
-            memory = overlay(self.project_id, *(store.manifest() for store in layers))
+            memory = self._overlay()
             self._corpora.register(memory, self.body_path)
             with self.changed:
                 self._memory = memory
                 self.changed.notify_all()
             return memory
+
+    def _overlay(self) -> EffectiveMemory:
+        """Return the overlay of the layers; an empty memory, and the damage noted, where one cannot be read."""
+        layers = [self._organization, self._stores[Layer.PROJECT], self._stores[Layer.DRAFT]]
+        try:
+            memory = overlay(self.project_id, *(store.manifest() for store in layers))
+        except MemoryDamaged as error:
+            _LOG.exception("the memory of project %r cannot be read", self.project_id)
+            self._damage = error
+            return EffectiveMemory.of(self.project_id, ())
+        self._damage = None
+        return memory
 
     def body_path(self, digest: str) -> Path:
         """Return where a body of the memory lies, if any layer has it."""
@@ -78,10 +94,12 @@ class Project:
 
     def wanted_revision(self) -> str:
         """Return the revision of the present memory's index."""
-        return self._indexer.revision(self._memory)
+        return self._indexer.revision(self.memory)
 
     def is_current(self) -> bool:
         """Say whether the present memory's index is complete."""
+        if self._distrusted:
+            return False
         try:
             snapshot, _ = self.snapshot()
         except (IndexNotReady, StageFailed):
@@ -111,9 +129,17 @@ class Project:
                 raise IndexNotReady(self.project_id)
             return self._snapshot, True
 
+    def distrust_index(self) -> None:
+        """Have the next build begin from nothing: what the index or its vectors hold was found damaged in use."""
+        self._distrusted = True
+
     def build_index(self) -> None:
         """Build the present memory's index unless it is complete; raise whatever a build raises."""
-        memory = self._memory
+        if self._distrusted:
+            with self._unused():
+                _remove([self._directory / name for name in ("indexes", "vectors")])
+                self._distrusted = False
+        memory = self.memory
         if self.is_current():
             return
         try:

@@ -91,6 +91,12 @@ class Workspace:
             self._builds.request(project)
             raise
 
+    def distrust_index(self, project_id: str) -> None:
+        """Have a project's index built from nothing; raise ProjectNotFound."""
+        project = self.project(project_id)
+        project.distrust_index()
+        self._builds.request(project)
+
     def ensure_index(self, project_id: str) -> Iterator[BuildProgress | ReadyIndex]:
         """Yield progress until the index of the present memory is complete, at least once a second; then yield it.
 

@@ -36,13 +36,20 @@ def main() -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
+        return _run(arguments)
+    except BrokenPipeError:
+        return _leave_reader()
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
         _invoke(arguments)
     except click.exceptions.Exit as end:
         return end.exit_code
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        return _leave_reader()
+        raise
     except Exception as error:
         return _fail(*_sentence_and_code(error))
     return Exit.DONE
@@ -71,7 +78,6 @@ def _invoke(arguments: Sequence[str]) -> None:
 
 
 def _fail(sentence: str, code: Exit) -> Exit:
-    sys.stdout.flush()
     click.echo(f"{PROGRAM}: {safe_line(sentence)}", err=True)
     return code
 
@@ -91,6 +97,8 @@ def _unexpected(error: Exception) -> str:
 
 
 def _leave_reader() -> Exit:
-    """Give standard output a place to flush to, so that the interpreter's end does not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Give what is still buffered a place to go, so that the interpreter's end does not complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
     return Exit.READER_GONE

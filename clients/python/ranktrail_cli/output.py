@@ -29,13 +29,8 @@ class Output:
         _write(dumps(value, indent=2, ascii_only=_is_ascii_only()))
 
     def json_line(self, value: Any) -> None:
-        """Print a JSON document on one line, at once."""
+        """Print a JSON document on one line."""
         _write(dumps(value, ascii_only=_is_ascii_only()))
-        self.flush()
-
-    def flush(self) -> None:
-        """Let a reader see at once what was printed."""
-        sys.stdout.flush()
 
     def line(self, text: str = "") -> None:
         """Print one line of text."""
@@ -54,7 +49,6 @@ class Output:
 
     def remark(self, text: str) -> None:
         """Print one line to standard error."""
-        sys.stdout.flush()
         sys.stderr.write(safe_line(text) + "\n")
 
 
@@ -75,13 +69,22 @@ def add_row(table: Table, *cells: str, style: str | None = None) -> None:
 def _write(text: str) -> None:
     # click.echo would write UTF-8 to a stream that says it is ASCII, and rich would not.
     sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def _is_ascii_only() -> bool:
     return "utf" not in (sys.stdout.encoding or "").lower()
 
 
+class _PlainConsole(Console):
+    """A console that leaves it to the command what a closed pipe means; rich would exit with 1."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise BrokenPipeError."""
+        raise BrokenPipeError
+
+
 def _console() -> Console:
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = _PlainConsole(markup=False, highlight=False, emoji=False)
     console.width = max(console.width, NARROWEST_TABLE) if console.is_terminal else TABLE_IN_A_FILE
     return console

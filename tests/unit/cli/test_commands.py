@@ -371,13 +371,27 @@ def test_ctrl_c_ends_quietly(alone: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (ended.code, ended.err) == (Exit.INTERRUPTED, "")
 
 
-def test_a_reader_that_goes_ends_the_command_quietly(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["completion", "bash"], ["runs", "list"], ["runs", "list", "--json"], ["--help"]]
+)
+def test_a_reader_that_goes_ends_the_command_quietly(tmp_path: Path, arguments: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "ranktrail_cli", "completion", "bash", "--data-dir", str(tmp_path)]
-    ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+    environment = {**os.environ, "RANKTRAIL_HOME": str(tmp_path), "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-m", "ranktrail_cli", *arguments]
+    with served(tmp_path, None, FakeHistory(runs=[a_run()])):
+        ended = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60, env=environment)
     os.close(write)
     assert (ended.returncode, ended.stderr) == (Exit.READER_GONE, b"")
+
+
+def test_an_error_that_nobody_reads_ends_the_command_quietly(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "ranktrail_cli", "status", "--ranker", "x", "--data-dir", str(tmp_path)]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=write, check=False, timeout=60)
+    os.close(write)
+    assert (ended.returncode, ended.stdout) == (Exit.READER_GONE, b"")
 
 
 def test_a_terminal_that_is_not_utf8_gets_escapes_instead_of_an_error(tmp_path: Path) -> None:

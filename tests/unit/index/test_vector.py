@@ -167,7 +167,7 @@ STORED = Vectors(dict(zip(KEYS, MATRIX, strict=True)))
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """An index of KEYS with a graph."""
+    """Save an index of KEYS with a graph."""
     VectorIndex.build(KEYS, STORED, GRAPH).save(tmp_path, MODEL, GRAPH)
     return tmp_path
 
@@ -196,7 +196,7 @@ def test_the_index_of_another_model_is_not_loaded(saved: Path) -> None:
 )
 def test_the_index_of_other_units_is_not_loaded(saved: Path, keys: list[str]) -> None:
     vectors = Vectors({**dict(zip(KEYS, MATRIX, strict=True)), "new": MATRIX[0]})
-    with pytest.raises(IndexDamaged, match="count|ordered_id_digest"):
+    with pytest.raises(IndexDamaged, match=r"count|ordered_id_digest"):
         VectorIndex.load(saved, keys, vectors, MODEL)
 
 

@@ -112,6 +112,5 @@ def _print_change(session: Session, change: pb.WatchRetrievalRunsResponse) -> No
         session.output.line(
             f"{created(run)}  {run.run_id}  {state_word(run):9}  {run.project_id}  {shortened(run.query)}"
         )
-        session.output.flush()
     else:
         session.output.remark("watching: Ctrl-C ends it")

@@ -42,7 +42,6 @@ def up(session: Session) -> None:
             supervisor.start(lambda: bool(received))
             if not received:
                 session.output.line(f"data in {session.data_dir}; Ctrl-C ends both")
-                session.output.flush()
             supervisor.keep(lambda: bool(received))
         finally:
             supervisor.stop(lambda: len(received) > 1)
@@ -89,7 +88,6 @@ class _Printed:
                 {"event": "serving", "service": service.name, "address": service.address, "pid": pid}
             )
         self._output.line(f"{service.name} serves at {service.address}")
-        self._output.flush()
 
     def died(self, service: Supervised, exit_code: int, seconds: float) -> None:
         """Say that it ended by itself."""
