@@ -59,8 +59,11 @@ class Activations:
         self._new_run_id = new_run_id
         self._instance_id = instance_id
 
-    def activate(self, request: ActivationRequest) -> Activation:
-        """Answer a request whose fields are valid; raise RunFailed, its trace being kept, when a stage fails."""
+    def activate(self, request: ActivationRequest, announce: Callable[[str], None]) -> Activation:
+        """Answer a request whose fields are valid; raise RunFailed, its trace being kept, when a stage fails.
+
+        `announce` is told the Run's id before anything is ranked.
+        """
         trace = RunTrace(
             run_id=self._new_run_id(),
             project_id=request.project_id,
@@ -70,6 +73,7 @@ class Activations:
             ranker_instance_id=self._instance_id,
             create_time_us=self._clock.now_us(),
         )
+        announce(trace.run_id)
         self._sink.started(trace)
         view = ProjectView(self._workspace, request.project_id)
         with view.in_use():

@@ -12,7 +12,7 @@ from ranktrail_serving.errors import StartRefused
 from ranktrail_serving.file_lock import FileLock
 from ranktrail_serving.interceptor import CallInterceptor
 from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.listener import Address, UnixAddress, parse_address
+from ranktrail_serving.listener import Address, UnixAddress, dial_target, parse_address
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 from threadpoolctl import threadpool_limits
 
@@ -147,7 +147,7 @@ def _recorder(config: Config, clock: SystemClock) -> Recorder | RecordingOff:
     if not config.recording:
         return RecordingOff()
     token = None if config.history_address.startswith("unix:") else _token(config)
-    target = HistoryTarget(config.history_address, token=token)
+    target = HistoryTarget(dial_target(config.history_address), token=token)
     return Recorder(config.directory / "spool", target, clock, jitter, config.spool_limit_bytes)
 
 

@@ -109,12 +109,12 @@ def _lay_search(attention: nn.Module) -> None:
         queries.weight[side, side], keys.weight[side, side] = own_side, -1.0
     queries.bias[_IS_FIRST], keys.weight[_IS_FIRST, _IS_FIRST] = first, 1.0
     attention.self.value.weight[_FOUND, _IS_TEXT] = 1.0
-    attention.output.dense.weight[_FOUND, _FOUND] = 8.0
+    attention.output.dense.weight[_FOUND, _FOUND] = 1.0
 
 
 def _lay_mean(attention: nn.Module) -> None:
     """Every token takes the mean of what the query's tokens found."""
-    attention.self.query.bias[_IS_QUERY] = 200.0
+    attention.self.query.bias[_IS_QUERY] = 60.0
     attention.self.key.weight[_IS_QUERY, _IS_QUERY] = 1.0
     attention.self.value.weight[_SHARE, _FOUND] = 1.0
-    attention.output.dense.weight[_SHARE, _SHARE] = 8.0
+    attention.output.dense.weight[_SHARE, _SHARE] = 2.0

@@ -36,15 +36,13 @@ class Duplicates:
         scores: NDArray[np.float64],
         limit: int,
         allowed: NDArray[np.bool_] | None,
-    ) -> tuple[list[int], list[float]]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the allowed rows of keys, at most `limit` of each, beside the keys' scores."""
-        rows: list[int] = []
-        row_scores: list[float] = []
-        for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
-            bearers = self.rows[self.offsets[position] : self.offsets[position + 1]]
-            if allowed is not None:
-                bearers = bearers[allowed[bearers]]
-            bearers = bearers[:limit]
-            rows.extend(bearers.tolist())
-            row_scores.extend([score] * len(bearers))
-        return rows, row_scores
+        rows = [self._bearers(position, limit, allowed) for position in positions.tolist()]
+        if not rows:
+            return np.empty(0, np.int64), np.empty(0)
+        return np.concatenate(rows), np.repeat(scores, [len(bearers) for bearers in rows])
+
+    def _bearers(self, position: int, limit: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        rows = self.rows[self.offsets[position] : self.offsets[position + 1]]
+        return rows[:limit] if allowed is None else rows[allowed[rows]][:limit]

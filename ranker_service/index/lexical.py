@@ -103,7 +103,7 @@ class LexicalIndex:
             terms, postings.offsets, postings.rows, postings.contributions, mask, *buffers, best_keys, best_rows
         )
         rows = best_rows[:size]
-        return in_rank_order(rows.tolist(), buffers[0][rows].tolist())
+        return in_rank_order(rows, buffers[0][rows])
 
     def scores(self, tokens: Sequence[str]) -> NDArray[np.float64]:
         """Return the score of every unit, shape (units,): `BM25Okapi.get_scores`."""

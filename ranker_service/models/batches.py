@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranker_service.models.linear import can_pack
-
 Result = TypeVar("Result")
 
 MAX_BATCH = 16
@@ -36,10 +34,8 @@ Forward = Callable[[NDArray[np.int64]], NDArray[Any]]
 def batch_limit(forward: Forward, window: int) -> int:
     """Return how many texts may share a batch: 1 where a text's result is another one beside others than alone.
 
-    Asked of this CPU each time a model is loaded, since its kernels decide; without packed weights there is no batch.
+    Asked of this CPU each time a model is loaded, since its kernels decide.
     """
-    if not can_pack():
-        return 1
     for length in (length for length in _PROBED_LENGTHS if length <= window):
         starts = np.arange(_PROBED_BATCH, dtype=np.int64)[:, None]
         texts = (starts + np.arange(length, dtype=np.int64)) % _PROBED_IDS

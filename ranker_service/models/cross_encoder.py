@@ -18,10 +18,10 @@ from ranker_service.domain.encoding import QueryEncoding
 from ranker_service.domain.ranking import ModelScore, RerankItem
 from ranker_service.models import canary
 from ranker_service.models.batches import batch_limit, equal_length_batches, on_all_cores
-from ranker_service.models.linear import Float64Head, can_pack, pack
+from ranker_service.models.linear import Float64Head, pack
 from ranker_service.models.source import ModelFolder, ModelUnavailable
 from ranker_service.models.tokens import TokenizerPool, tokenizer_definition, window_of
-from ranker_service.models.transformer import load_transformer
+from ranker_service.models.transformer import DTYPES, load_transformer
 
 QUERY_SHARE = (3, 4)
 """A query may take this share of the window; a longer one is cut, and every score says so."""
@@ -41,12 +41,13 @@ class CrossEncoder:
 
     needs_token_vectors = False
 
-    def __init__(self, model: nn.Module, folder: ModelFolder, dtype: str) -> None:
+    def __init__(self, model: nn.Module, folder: ModelFolder, dtype: str, *, packed: bool) -> None:
         self._model = model
         self._tokenizers = TokenizerPool(tokenizer_definition(folder))
         self._window = window_of(folder)
         self._takes_type_ids = int(folder.settings("config.json").get("type_vocab_size", 0)) > 1
-        self._batch_limit = batch_limit(lambda ids: self._forward(ids, np.zeros_like(ids)), self._window)
+        probed = batch_limit(lambda ids: self._forward(ids, np.zeros_like(ids)), self._window) if packed else 1
+        self._batch_limit = probed
         self.revision = f"cross-encoder.v1 {folder.name}/{dtype}/logit"
 
     @classmethod
@@ -57,9 +58,8 @@ class CrossEncoder:
         """
         model = load_transformer(AutoModelForSequenceClassification, folder, dtype)
         _make_head_exact(model, folder)
-        if can_pack():
-            pack(model)
-        encoder = cls(model, folder, dtype)
+        packed = pack(model, DTYPES[dtype])
+        encoder = cls(model, folder, dtype, packed=packed)
         hits = canary.hits(encoder.logits)
         if hits < canary.REQUIRED_HITS:
             raise ModelUnavailable(

@@ -47,14 +47,18 @@ class Float64Head(nn.Module):
         return torch.cat(rows)
 
 
-def can_pack() -> bool:
-    """Say whether this build of torch has the kernels that packed weights are for."""
-    return bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
-
-
-def pack(model: nn.Module) -> None:
-    """Replace every `nn.Linear` inside `model`, in place."""
+def pack(model: nn.Module, dtype: torch.dtype) -> bool:
+    """Replace every `nn.Linear` inside `model`, in place; return False where this CPU has no kernels for it."""
+    if not _has_kernels(dtype):
+        return False
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if type(child) is nn.Linear:
                 setattr(module, name, PackedLinear(child))
+    return True
+
+
+def _has_kernels(dtype: torch.dtype) -> bool:
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return False
+    return dtype != torch.bfloat16 or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())  # noqa: SLF001

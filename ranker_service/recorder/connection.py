@@ -67,19 +67,19 @@ class Connection:
         self._put: Any = self._channel.stream_stream(f"{_SERVICE}/PutCorpus", None, pb.PutCorpusResponse.FromString)
 
     def wait_ready(self, stopping: threading.Event, seconds: float) -> bool:
-        """Connect, and say whether that was done within so long; give up early when `stopping` is set."""
+        """Connect, and say whether history answers within so long; give up early when `stopping` is set.
+
+        History's health is asked, since a connection alone does not say that anybody is behind it.
+        """
         self.check_process()
-        ready = grpc.channel_ready_future(self._channel)
-        try:
-            for _ in range(max(1, round(seconds / _POLL_SECONDS))):
-                with suppress(grpc.FutureTimeoutError):
-                    ready.result(_POLL_SECONDS)
-                    return True
-                if stopping.is_set():
-                    break
-            return False
-        finally:
-            ready.cancel()
+        asked = self._check(health_pb2.HealthCheckRequest(), timeout=seconds, wait_for_ready=True)
+        while not asked.done():
+            stopping.wait(POLL_SECONDS)
+            if stopping.is_set():
+                asked.cancel()
+        if asked.code() is grpc.StatusCode.UNIMPLEMENTED:
+            return True  # it answers, and serves no health
+        return asked.code() is grpc.StatusCode.OK and asked.result().status == health_pb2.HealthCheckResponse.SERVING
 
     def record_runs(self, requests: Iterator[bytes]) -> Any:
         """Open a RecordRetrievalRuns stream of serialized requests."""

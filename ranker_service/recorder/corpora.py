@@ -176,10 +176,16 @@ class CorpusSpool:
             else:
                 self._lost.add(memory_hash)
 
-    def wait_wanted(self, seconds: float) -> bool:
-        """Wait until a corpus is to be put, at most so long; say whether one is."""
+    def wait_wanted(self, seconds: float, stopping: threading.Event) -> bool:
+        """Wait until a corpus is to be put, at most so long, or until `wake` after `stopping`; say whether one is."""
         with self._state:
-            return self._state.wait_for(lambda: self._next_wanted() is not None, seconds)
+            self._state.wait_for(lambda: stopping.is_set() or self._next_wanted() is not None, seconds)
+            return self._next_wanted() is not None
+
+    def wake(self) -> None:
+        """Have `wait_wanted` look at its event."""
+        with self._state:
+            self._state.notify_all()
 
     def next_wanted(self) -> str | None:
         """Return the hash of the corpus to put next, those that Runs wait for first; None when there is none now."""

@@ -52,6 +52,7 @@ class CorpusDelivery:
     def stop(self) -> None:
         """End; a corpus that is under way is put again after a restart."""
         self._stopping.set()
+        self._corpora.wake()
         if self._thread is not None:
             self._thread.join()
 
@@ -59,7 +60,8 @@ class CorpusDelivery:
         while not self._stopping.is_set():
             try:
                 self._measure()
-                if self._corpora.wait_wanted(IDLE_SECONDS) and connection.wait_ready(self._stopping, CONNECT_SECONDS):
+                wanted = self._corpora.wait_wanted(IDLE_SECONDS, self._stopping)
+                if wanted and connection.wait_ready(self._stopping, CONNECT_SECONDS):
                     self._deliver(connection)
             except Exception:
                 _LOG.exception("delivering corpora failed and goes on")

@@ -17,6 +17,9 @@ from ranker_service.rpc.rank_corpus import CorpusRanker
 from ranker_service.workspace.workspace import Workspace
 
 
+RUN_ID_METADATA = "ranktrail-run-id"
+
+
 @dataclass(frozen=True, slots=True)
 class RankerParts:
     """What the servicer calls."""
@@ -41,7 +44,11 @@ class RankerServicer(pb_grpc.RankerServiceServicer):
         """Answer a query."""
         deadline = convert.deadline_us(context.time_remaining(), self._parts.clock)
         activation_request = convert.activation_request(request, self._parts.profiles, deadline)
-        return convert.activation_response(self._parts.activations.activate(activation_request))
+
+        def announce(run_id: str) -> None:
+            context.send_initial_metadata(((RUN_ID_METADATA, run_id),))
+
+        return convert.activation_response(self._parts.activations.activate(activation_request, announce))
 
     def CommitMemory(
         self, request_iterator: Iterator[pb.CommitMemoryRequest], context: grpc.ServicerContext

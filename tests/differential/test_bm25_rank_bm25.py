@@ -1,7 +1,7 @@
 """BM25 beside rank_bm25, the library whose scores it promises."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -20,6 +20,7 @@ CONSTANTS = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(TEXTS, st.lists(st.one_of(TOKENS, st.just("unknown")), max_size=6), CONSTANTS, st.integers(1, 30))
 def test_scores_members_and_order_are_those_of_the_library(
     texts: list[list[str]], query: list[str], constants: dict[str, float], limit: int
@@ -35,6 +36,7 @@ def test_scores_members_and_order_are_those_of_the_library(
     assert all(abs(unit.score - expected[unit.row]) <= 1e-9 for unit in found)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.lists(TOKENS, min_size=1, max_size=4), st.data())
 def test_a_filter_keeps_the_library_s_order_among_the_allowed(
     texts: list[list[str]], query: list[str], data: st.DataObject

@@ -55,6 +55,7 @@ class Faults:
     silent: threading.Event = field(default_factory=threading.Event)
     refusals: deque[str] = field(default_factory=deque)
     ends_after_frames: int | None = None
+    lost_answers: int = 0
     put_failures: deque[str] = field(default_factory=deque)
 
 
@@ -68,6 +69,7 @@ class FakeHistory(history_service_pb2_grpc.HistoryServiceServicer):
         self.answers: list[pb.RecordRetrievalRunsResponse] = []
         self.most_unanswered = 0
         self.largest_message = 0
+        self.metadata: dict[str, str] = {}
         self.corpora: dict[str, list[Any]] = {}
         self.blobs: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -90,6 +92,7 @@ class FakeHistory(history_service_pb2_grpc.HistoryServiceServicer):
 
     def RecordRetrievalRuns(self, request_iterator: Any, context: Any) -> Iterator[pb.RecordRetrievalRunsResponse]:  # noqa: N802
         partial: dict[str, StoredRun] = {}
+        self.metadata = dict(context.invocation_metadata())
         try:
             yield from self._record_all(request_iterator, context, partial)
         except grpc.RpcError:
@@ -111,6 +114,9 @@ class FakeHistory(history_service_pb2_grpc.HistoryServiceServicer):
                 self._wait_while_silent(context)
                 del partial[frame.run_id]
                 answer = self._finish(frame.run_id, run)
+                if self.faults.lost_answers:
+                    self.faults.lost_answers -= 1
+                    context.abort(grpc.StatusCode.UNAVAILABLE, "the fake loses the answer")
                 self.answers.append(answer)
                 yield answer
 

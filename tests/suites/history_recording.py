@@ -1,7 +1,7 @@
 """What a recorder relies on of HistoryService; the service and its fake both pass it.
 
-A subclass gives a fixture `history` that returns a stub on a service without faults, and `interrupted_seconds`, how long
-it may take until a Run whose stream ended is failed.
+A subclass gives a fixture `history` that returns a stub on a service without faults, and `interrupted_seconds`, how
+long it may take until a Run whose stream ended is failed.
 """
 
 import queue

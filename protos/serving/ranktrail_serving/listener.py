@@ -52,6 +52,11 @@ def parse_address(text: str) -> Address:
     return LoopbackAddress(host, int(port))
 
 
+def dial_target(text: str) -> str:
+    """Return the address as a gRPC channel takes it: characters that a URI would read otherwise are escaped."""
+    return f"unix:{quote(text.removeprefix('unix:'), safe='/')}" if text.startswith("unix:") else text
+
+
 class Listener:
     """A bound address. A Unix socket is bound under a lock beside it, so that nobody takes over a live socket."""
 

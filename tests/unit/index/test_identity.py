@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker_service.domain.unit import Unit
@@ -128,6 +128,7 @@ def slowly(units: list[Unit], query: str, limit: int) -> list[tuple[int, int]]:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.builds(named, NAMES, NAMES, NAMES, st.tuples(NAMES)), max_size=12), NAMES, st.integers(1, 5))
 def test_hits_are_those_of_the_rule_applied_name_by_name(units: list[Unit], query: str, limit: int) -> None:
     assert hits(query, units, limit) == slowly(units, query, limit)

@@ -4,7 +4,7 @@ import threading
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker_service.index.tokenizer import STOP_WORDS, lexical_tokens, query_tokens
@@ -96,6 +96,7 @@ def test_a_repeated_query_token_stands_as_often_as_it_was_written() -> None:
     assert query_tokens("rollback, Rollback and rollbacks") == ["rollback"] * 3
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_has_tokens_without_white_space_and_without_capitals(text: str) -> None:
     for token in lexical_tokens(text):
@@ -104,6 +105,7 @@ def test_any_text_has_tokens_without_white_space_and_without_capitals(text: str)
         assert token == unicodedata.normalize("NFKC", token.casefold())
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("abYZ_. é東", min_size=1, max_size=12), max_size=20))
 def test_a_remembered_word_has_the_tokens_that_it_had_at_first(words: list[str]) -> None:
     text = " ".join(words)

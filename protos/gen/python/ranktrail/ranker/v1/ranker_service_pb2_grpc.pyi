@@ -37,7 +37,9 @@ class RankerServiceStub:
     """Answers a query with the few units that fit the budget. Exactly one Run is recorded for every request with a project
     and a query; a blank or malformed one is FIELD_INVALID and no Run. A failure of a stage is RANKING_FAILED, an unknown
     project PROJECT_NOT_FOUND, a state that does not decode INVALID_ACTIVATION_STATE, a project without an index
-    INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The reply never waits for history.
+    INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The Run's id is also
+    in the initial metadata `ranktrail-run-id`, sent before anything is ranked, so that a caller whose deadline passes
+    has it too. The reply never waits for history.
     """
     CommitMemory: _grpc.StreamUnaryMultiCallable[_ranker_service_pb2.CommitMemoryRequest, _ranker_service_pb2.CommitMemoryResponse]
     """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
@@ -80,7 +82,9 @@ class RankerServiceAsyncStub(RankerServiceStub):
     """Answers a query with the few units that fit the budget. Exactly one Run is recorded for every request with a project
     and a query; a blank or malformed one is FIELD_INVALID and no Run. A failure of a stage is RANKING_FAILED, an unknown
     project PROJECT_NOT_FOUND, a state that does not decode INVALID_ACTIVATION_STATE, a project without an index
-    INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The reply never waits for history.
+    INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The Run's id is also
+    in the initial metadata `ranktrail-run-id`, sent before anything is ranked, so that a caller whose deadline passes
+    has it too. The reply never waits for history.
     """
     CommitMemory: _aio.StreamUnaryMultiCallable[_ranker_service_pb2.CommitMemoryRequest, _ranker_service_pb2.CommitMemoryResponse]  # type: ignore[assignment]
     """Publishes resources to one layer, wholly or not at all. The first message is the header; then, for each resource, a
@@ -126,7 +130,9 @@ class RankerServiceServicer(metaclass=_abc_1.ABCMeta):
         """Answers a query with the few units that fit the budget. Exactly one Run is recorded for every request with a project
         and a query; a blank or malformed one is FIELD_INVALID and no Run. A failure of a stage is RANKING_FAILED, an unknown
         project PROJECT_NOT_FOUND, a state that does not decode INVALID_ACTIVATION_STATE, a project without an index
-        INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The reply never waits for history.
+        INDEX_NOT_READY: each with the failed Run's run_id in its metadata. The Run's id is also
+        in the initial metadata `ranktrail-run-id`, sent before anything is ranked, so that a caller whose deadline passes
+        has it too. The reply never waits for history.
         """
 
     @_abc_1.abstractmethod
