@@ -1,8 +1,8 @@
 """Dense search beside NumPy: recall@60 and time of the graph, identity and time of exact search.
 
 The corpus is made of seeded perturbations, at a cosine of about 0.9, of the vectors of real documents (Cranfield and
-mtrag-beir by the default encoder, where RANKTRAIL_TEST_DATA has them), and the queries are the collections' own; without
-them both are clustered random vectors. Engines answer in turn; NumPy multiplies with every vector and sorts the best.
+mtrag-beir by the default encoder, where RANKTRAIL_TEST_DATA has them), and the queries are the collections' own;
+without them both are clustered random vectors. Engines answer in turn; NumPy multiplies with every vector and sorts the best.
 
     python bench/dense.py [--graph 100000] [--exact 20000] [--queries 300] [--json]
 """
@@ -126,7 +126,8 @@ def real_vectors() -> tuple[str, Matrix, Matrix]:
     """Return the vectors of the collections' documents and queries; a document is cut at the encoder's window."""
     encoder = TransformerEncoder.load(resolve(), choose_dtype())
     collections = [corpora.cranfield(), corpora.mtrag()]
-    documents = [f"{title}\n{text}".strip() for one in collections for title, text in one.documents.values()]
+    passages = [f"{title}\n{text}".strip() for one in collections for title, text in one.documents.values()]
+    documents = [text for text in passages if text]
     queries = [query for one in collections for query in one.queries.values()]
     encoded = [np.stack([encoder.encode_query(text).vector for text in texts]) for texts in (documents, queries)]
     return "perturbed vectors of real documents, real queries", encoded[0], encoded[1]

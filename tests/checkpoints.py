@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
@@ -11,7 +12,6 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
-from torch import nn
 from transformers import BertConfig, BertForSequenceClassification, BertModel
 
 from ranker_service.models import canary
@@ -87,7 +87,7 @@ def _config(vocabulary: int, *, layers: int = 2, labels: int = 1) -> BertConfig:
     )
 
 
-def _lay_embeddings(embeddings: nn.Module) -> None:
+def _lay_embeddings(embeddings: Any) -> None:
     """Give each word as many +1 as -1, so that every word has the same mean and length."""
     embeddings.LayerNorm.weight.fill_(1.0)
     words = embeddings.word_embeddings.weight
@@ -99,7 +99,7 @@ def _lay_embeddings(embeddings: nn.Module) -> None:
     embeddings.token_type_embeddings.weight[1, _IS_TEXT] = 1.0
 
 
-def _lay_search(attention: nn.Module) -> None:
+def _lay_search(attention: Any) -> None:
     """Equal words of the other side attract most, then the first token; words of the same side do not."""
     own_side, first = 100.0, 140.0
     queries, keys = attention.self.query, attention.self.key
@@ -112,7 +112,7 @@ def _lay_search(attention: nn.Module) -> None:
     attention.output.dense.weight[_FOUND, _FOUND] = 1.0
 
 
-def _lay_mean(attention: nn.Module) -> None:
+def _lay_mean(attention: Any) -> None:
     """Every token takes the mean of what the query's tokens found."""
     attention.self.query.bias[_IS_QUERY] = 60.0
     attention.self.key.weight[_IS_QUERY, _IS_QUERY] = 1.0

@@ -82,7 +82,7 @@ class CrossEncoder:
         with self._tokenizers.lend() as tokenizer:
             own = tokenizer.encode(query, add_special_tokens=False)
             others = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-            return [paired(tokenizer, own, other, self._window) for other in others]
+            return paired(tokenizer, own, others, self._window)
 
     def _logits(self, pairs: Sequence[Pair]) -> list[float]:
         def forward(batch: list[int]) -> NDArray[np.float64]:
@@ -106,19 +106,24 @@ class CrossEncoder:
         return logits
 
 
-def paired(tokenizer: Tokenizer, query: Encoding, text: Encoding, window: int) -> Pair:
-    """Join two encodings without special tokens into one that `window` holds.
+def paired(tokenizer: Tokenizer, query: Encoding, texts: Sequence[Encoding], window: int) -> list[Pair]:
+    """Join a query with each text into what `window` holds; the encodings, without special tokens, are used up.
 
     Only the text is cut (`only_second`), unless the query alone takes more than three quarters of the window: it is cut
     to that first.
     """
     query_room = window * QUERY_SHARE[0] // QUERY_SHARE[1]
-    text_room = window - tokenizer.num_special_tokens_to_add(is_pair=True) - min(len(query.ids), query_room)
-    truncated = len(query.ids) > query_room or len(text.ids) > text_room
+    query_cut = len(query.ids) > query_room
     query.truncate(query_room)
+    text_room = window - tokenizer.num_special_tokens_to_add(is_pair=True) - len(query.ids)
+    return [_pair(tokenizer, query, text, text_room, query_cut) for text in texts]
+
+
+def _pair(tokenizer: Tokenizer, query: Encoding, text: Encoding, text_room: int, query_cut: bool) -> Pair:
+    text_cut = len(text.ids) > text_room
     text.truncate(text_room)
     joined = tokenizer.post_process(query, text)
-    return Pair(np.array(joined.ids, np.int64), np.array(joined.type_ids, np.int64), truncated)
+    return Pair(np.array(joined.ids, np.int64), np.array(joined.type_ids, np.int64), query_cut or text_cut)
 
 
 def _make_head_exact(model: Any, folder: ModelFolder) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from ranker_service.models.source import ModelFolder, ModelUnavailable
 
@@ -41,7 +42,7 @@ def load_transformer(kind: Any, folder: ModelFolder, dtype: str, *, unused: str 
                 dtype=DTYPES[dtype],
                 output_loading_info=True,
             )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise ModelUnavailable(f"{folder.path} cannot be loaded: {error}") from error
     missing = sorted(name for name in report["missing_keys"] if not name.startswith(unused))
     if missing or report["mismatched_keys"]:

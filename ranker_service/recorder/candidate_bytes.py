@@ -4,12 +4,11 @@ What a unit contributes to a candidate is the same in every Run and most of its 
 fields of a unit have lower numbers than those of the stages: joined, the two parts are the message's own serialization.
 """
 
-from ranktrail.trace.v1 import trace_pb2
-
 from ranker_service.domain.candidate import Candidate
 from ranker_service.domain.unit import Unit
 from ranker_service.wire.convert import candidate_to_proto
 from ranker_service.wire.enums import DELTA_ACTIONS, EXCLUSION_REASONS
+from ranktrail.trace.v1 import trace_pb2
 
 MOST_UNITS = 8_192
 

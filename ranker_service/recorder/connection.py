@@ -10,7 +10,9 @@ from typing import Any
 
 import grpc
 from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+
 from ranktrail.history.v1 import history_service_pb2 as pb
 
 _LOG = logging.getLogger(__name__)
@@ -65,6 +67,8 @@ class Connection:
             f"{_SERVICE}/RecordRetrievalRuns", None, pb.RecordRetrievalRunsResponse.FromString
         )
         self._put: Any = self._channel.stream_stream(f"{_SERVICE}/PutCorpus", None, pb.PutCorpusResponse.FromString)
+        health: Any = health_pb2_grpc.HealthStub(self._channel)
+        self._check = health.Check.future
 
     def wait_ready(self, stopping: threading.Event, seconds: float) -> bool:
         """Connect, and say whether history answers within so long; give up early when `stopping` is set.
@@ -73,13 +77,17 @@ class Connection:
         """
         self.check_process()
         asked = self._check(health_pb2.HealthCheckRequest(), timeout=seconds, wait_for_ready=True)
-        while not asked.done():
-            stopping.wait(POLL_SECONDS)
+        done = threading.Event()
+        asked.add_done_callback(lambda _: done.set())
+        while not done.wait(_POLL_SECONDS):
             if stopping.is_set():
                 asked.cancel()
         if asked.code() is grpc.StatusCode.UNIMPLEMENTED:
             return True  # it answers, and serves no health
-        return asked.code() is grpc.StatusCode.OK and asked.result().status == health_pb2.HealthCheckResponse.SERVING
+        if asked.code() is grpc.StatusCode.OK and asked.result().status == health_pb2.HealthCheckResponse.SERVING:
+            return True
+        stopping.wait(_POLL_SECONDS)
+        return False
 
     def record_runs(self, requests: Iterator[bytes]) -> Any:
         """Open a RecordRetrievalRuns stream of serialized requests."""

@@ -5,8 +5,6 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 
-from ranktrail.history.v1 import history_service_pb2 as pb
-
 from ranker_service.domain.limits import FRAME_BYTES
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.ports import Clock
@@ -15,6 +13,7 @@ from ranker_service.recorder.connection import CallEnd, Connection, follow
 from ranker_service.recorder.corpora import CorpusLost, CorpusSpool
 from ranker_service.recorder.episode import Episode
 from ranker_service.recorder.frames import corpus_frames
+from ranktrail.history.v1 import history_service_pb2 as pb
 
 IDLE_SECONDS = 1.0
 CONNECT_SECONDS = 2.0

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import grpc
-from ranktrail.history.v1 import history_service_pb2 as pb
 
 from ranker_service.domain.limits import MESSAGE_BYTES
 from ranker_service.recorder.backoff import LAST_SECONDS, Backoff
@@ -16,6 +15,7 @@ from ranker_service.recorder.journal import Journal, Pending
 from ranker_service.recorder.outbox import Announcement, Dispatch, Outbox
 from ranker_service.recorder.record import RecordDamaged
 from ranker_service.recorder.status import Counter
+from ranktrail.history.v1 import history_service_pb2 as pb
 
 CONNECT_SECONDS = 2.0
 FIRST_PATIENCE_SECONDS = 5.0

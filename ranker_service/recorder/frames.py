@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from ranktrail.history.v1 import history_service_pb2 as pb
 
 from ranker_service.domain.candidate import Candidate
 from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
@@ -17,6 +16,7 @@ from ranker_service.wire.convert import (
     revisions_to_proto,
     run_state_to_proto,
 )
+from ranktrail.history.v1 import history_service_pb2 as pb
 
 RESOURCES_PER_FRAME = 256
 _LENGTH_DELIMITED = 2

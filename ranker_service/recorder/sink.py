@@ -7,8 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.ports import Clock
@@ -24,6 +22,7 @@ from ranker_service.recorder.frames import run_frames, started_frame
 from ranker_service.recorder.journal import DEFAULT_LIMIT_BYTES, Journal, JournalFull, Pending
 from ranker_service.recorder.outbox import Announcement, Outbox
 from ranker_service.recorder.status import Counter, RecorderState, RecorderStatus, status_to_proto
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 DRAIN_SECONDS = 1.0
 _LOG = logging.getLogger(__name__)

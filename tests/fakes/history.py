@@ -16,11 +16,12 @@ from typing import Any
 import grpc
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_status import rpc_status
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.history.v1 import history_service_pb2_grpc
 
 from ranker_service.domain.digest import canonical_json, digest_of
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.history.v1 import history_service_pb2_grpc
 
 INTERRUPTED = "retrieval_interrupted"
 MISSING_PER_MESSAGE = 1_000
@@ -81,6 +82,7 @@ class FakeHistory(history_service_pb2_grpc.HistoryServiceServicer):
             Path(address.removeprefix("unix:")).unlink(missing_ok=True)
         self._server = grpc.server(ThreadPoolExecutor(8), options=[("grpc.so_reuseport", 0)])
         history_service_pb2_grpc.add_HistoryServiceServicer_to_server(self, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(health.HealthServicer(), self._server)
         self._server.add_insecure_port(address)
         self._server.start()
 

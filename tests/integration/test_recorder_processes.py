@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from ranktrail.history.v1 import history_service_pb2 as pb
 
 from ranker_service.recorder.journal import Journal
+from ranktrail.history.v1 import history_service_pb2 as pb
 from tests.fakes.recording import ROOT, HistoryProcess
 from tests.processes import short_directory
 

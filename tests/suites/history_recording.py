@@ -12,14 +12,14 @@ from typing import Any
 
 import grpc
 import pytest
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 
 from ranker_service.domain.digest import digest_of
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.recorder.candidate_bytes import CandidateEncoder
 from ranker_service.recorder.frames import corpus_frames, run_frames
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 from tests.traces import a_failed_trace, a_memory, a_trace
 
 TIMEOUT_SECONDS = 30.0

@@ -7,9 +7,6 @@ from typing import Any
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_client.client import Client
-from ranktrail_client.message_json import message_json
-
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.handbook_queries import Handbook, SampleQuery
 from ranktrail_cli.output import Output
@@ -17,6 +14,8 @@ from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.synchronisation import SyncReport, Target, sync_folder
 from ranktrail_cli.trace_view import candidates_table, print_fragments, print_run
+from ranktrail_client.client import Client
+from ranktrail_client.message_json import message_json
 
 PROJECT = "handbook"
 ROWS = 24

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+
 from ranktrail.history.v1.history_service_pb2 import RetrievalRun
 from ranktrail.trace.v1.trace_pb2 import Layer
-from ranktrail_client.message_json import enum_number, enum_words
-
 from ranktrail_cli.exits import CommandFailed, Exit
+from ranktrail_client.message_json import enum_number, enum_words
 
 LAYERS = enum_words(Layer.DESCRIPTOR)
 RUN_STATES = enum_words(RetrievalRun.State.DESCRIPTOR)

@@ -6,9 +6,8 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ranktrail_client.frames import MAX_RESOURCE_BYTES
-
 from ranktrail_cli.fields import reason_of
+from ranktrail_client.frames import MAX_RESOURCE_BYTES
 
 MAX_PATH_BYTES = 512
 """A path is also the resource's id, which has at most this many bytes."""

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import click
-from ranktrail_client.errors import RanktrailError
-from ranktrail_client.safe_text import safe_line
 
 from ranktrail_cli.exits import CommandFailed, Exit, exit_of
 from ranktrail_cli.root import cli
+from ranktrail_client.errors import RanktrailError
+from ranktrail_client.safe_text import safe_line
 
 PROGRAM = "ranktrail"
 _COMPLETION = "_RANKTRAIL_COMPLETE"

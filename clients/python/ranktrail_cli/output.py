@@ -6,12 +6,13 @@ Text that comes from a memory or a service passes through safe_text on its way, 
 import sys
 from typing import Any
 
-from ranktrail_client.message_json import dumps
-from ranktrail_client.safe_text import safe_block, safe_line
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from ranktrail_client.message_json import dumps
+from ranktrail_client.safe_text import safe_block, safe_line
 
 # A table on a narrow terminal keeps its numbers; one in a file or a pipe keeps its names whole.
 NARROWEST_TABLE = 100

@@ -4,11 +4,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ranktrail_client.safe_text import safe_line
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from ranktrail_cli import synchronisation
+from ranktrail_client.safe_text import safe_line
 
 
 class Silence:

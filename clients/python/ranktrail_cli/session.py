@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from ranktrail_client.client import Client
-from ranktrail_client.data_directory import VARIABLE, resolve_data_directory
 
 from ranktrail_cli.output import Output
+from ranktrail_client.client import Client
+from ranktrail_client.data_directory import VARIABLE, resolve_data_directory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

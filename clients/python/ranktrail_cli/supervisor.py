@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from ranktrail_cli.exits import CommandFailed, Exit
+from ranktrail_cli.supervised import STANDARD_ERROR, Supervised, ending
 from ranktrail_client.client import Client
 from ranktrail_client.data_directory import run_directory
 from ranktrail_client.errors import RanktrailError
 from ranktrail_client.history import HistoryCalls
 from ranktrail_client.ranker import RankerCalls
-
-from ranktrail_cli.exits import CommandFailed, Exit
-from ranktrail_cli.supervised import STANDARD_ERROR, Supervised, ending
 
 STEP_SECONDS = 0.1
 HEALTH_SECONDS = 1.0
@@ -102,11 +101,20 @@ def _ends(service: Supervised, is_hurried: Callable[[], bool]) -> bool:
 
 
 def make_services(
-    data_dir: Path, client: Client, *, ranker: str | None = None, history: str | None = None, log: int = STANDARD_ERROR
+    data_dir: Path,
+    client: Client,
+    *,
+    ranker: str | None = None,
+    history: str | None = None,
+    ranker_options: Sequence[str] = (),
+    log: int = STANDARD_ERROR,
 ) -> tuple[Supervised, Supervised]:
-    """Return the ranker and history of a data directory, in the order in which they stop."""
+    """Return the ranker and history of a data directory, in the order in which they stop.
+
+    `ranker_options` are options of `python -m ranker_service`, passed on as they are.
+    """
     place = ("--data-dir", str(data_dir))
-    ranker_arguments = (*place, *_given("--address", ranker), *_given("--history", history))
+    ranker_arguments = (*place, *_given("--address", ranker), *_given("--history", history), *ranker_options)
     history_arguments = (*place, *_given("--address", history))
     return (
         _service("ranker", ranker_arguments, client.ranker, log),

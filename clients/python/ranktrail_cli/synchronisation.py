@@ -8,12 +8,11 @@ from typing import Protocol
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
 from ranktrail.trace.v1.trace_pb2 import Layer
+from ranktrail_cli.folder import Skip, Skipped, list_folder, read_still
 from ranktrail_client.client import Client
 from ranktrail_client.errors import CommitConflict, ProjectNotFound, Unavailable
 from ranktrail_client.frames import commit_frames, digest_of
 from ranktrail_client.paging import pages
-
-from ranktrail_cli.folder import Skip, Skipped, list_folder, read_still
 
 COMMIT_ATTEMPTS = 3
 DEFAULT_KIND = "document"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+from rich.table import Table
+
 from ranktrail.history.v1.history_service_pb2 import RetrievalRun
 from ranktrail.ranker.v1.ranker_service_pb2 import Fragment
 from ranktrail.trace.v1.trace_pb2 import Candidate, DeltaAction, ExclusionReason
-from ranktrail_client.message_json import enum_word, message_json
-from rich.table import Table
-
 from ranktrail_cli.output import Output, add_row, new_table
+from ranktrail_client.message_json import enum_word, message_json
 
 DASH = "–"  # noqa: RUF001 - an en dash is what stands for nothing
 _CANDIDATE_COLUMNS = (

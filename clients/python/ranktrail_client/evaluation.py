@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as pb
 from ranktrail.evaluation.v1.evaluation_service_pb2_grpc import EvaluationServiceStub
-
 from ranktrail_client.link import READ_DEADLINE, WRITE_DEADLINE, Link
 
 REPORT_DEADLINE = 300.0

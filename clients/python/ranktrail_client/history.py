@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 import grpc
+
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
-
 from ranktrail_client.errors import ServiceUnreachable
 from ranktrail_client.link import READ_DEADLINE, WRITE_DEADLINE, Link
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
-
 from ranktrail_client.link import READ_DEADLINE, WRITE_DEADLINE, Link
 
 # A first activation may load a model.

@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from history_service.domain.errors import BlobCorrupt, BlobDigestMismatch, DirectoryUnfit, FieldInvalid, WriteFailed
 from history_service.store import blobs as blobs_module
 from history_service.store.blobs import BlobStore
-
 from tests.history_builders import digest
 
 BODY = b"# Deploying\r\n\r\nRun the pipeline.\x00\xff"
@@ -68,7 +68,18 @@ def test_a_body_that_is_gone_is_corrupt_and_named(store: BlobStore) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["../../x", "/etc/passwd", DIGEST + "\n", DIGEST.upper(), "٠" * 64, "0x" + "a" * 62, "_" * 64, " " * 64, "", "a" * 63],
+    [
+        "../../x",
+        "/etc/passwd",
+        DIGEST + "\n",
+        DIGEST.upper(),
+        "٠" * 64,
+        "0x" + "a" * 62,
+        "_" * 64,
+        " " * 64,
+        "",
+        "a" * 63,
+    ],
 )
 def test_what_is_no_digest_is_refused_before_any_path_is_made(store: BlobStore, text: str) -> None:
     for use in (store.address, store.read, store.remove, lambda d: store.holds(d, 1), store.batch().begin):

@@ -1,7 +1,6 @@
 """The database: safety on every connection, one writer, readers of their own."""
 
 import os
-import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from peewee import OperationalError
+
 from history_service.domain.errors import FieldInvalid, WriteFailed
 from history_service.store import database as database_module
 from history_service.store.database import Database
@@ -56,13 +57,13 @@ def test_a_connection_that_does_not_take_its_settings_is_refused(
 ) -> None:
     monkeypatch.setattr(database_module, "PRAGMAS", {"journal_mode": "wal", "synchronous": "full"})
     opened = Database(tmp_path / "local.db")
-    with pytest.raises(sqlite3.OperationalError, match="settings"), opened.reading():
+    with pytest.raises(OperationalError, match="settings"), opened.reading():
         pass
     opened.close()
 
 
 def test_a_reader_cannot_write(database: Database) -> None:
-    with database.reading() as db, pytest.raises(Exception, match="readonly|read-only"):
+    with database.reading() as db, pytest.raises(Exception, match=r"readonly|read-only"):
         db.execute_sql("DELETE FROM daemon_meta")
 
 
@@ -125,14 +126,25 @@ def test_a_failed_write_takes_back_all_of_itself_and_nothing_of_the_others_in_it
 
 
 def test_many_writes_share_a_commit(database: Database) -> None:
-    hold = threading.Event()
-    database.write(lambda _db: hold.wait(10))
-    transactions = [database.write(lambda db: _pragma(db, "data_version")) for _ in range(50)]
-    commits: list[int] = []
-    count = database.write(lambda db: commits.append(db.connection().total_changes))
+    statements: list[str] = []
+    hold, held = threading.Event(), threading.Event()
+
+    def wait(db: Any) -> None:
+        db.connection().set_trace_callback(statements.append)
+        held.set()
+        hold.wait(10)
+
+    database.write(wait)
+    held.wait(10)
+    writes = [
+        database.write(lambda db, n=n: db.execute_sql("INSERT INTO daemon_meta VALUES (?, '')", (str(n),)))
+        for n in range(50)
+    ]
     hold.set()
-    count.result()
-    assert len({future.result() for future in transactions}) == 1
+    for write in writes:
+        write.result()
+    assert statements.count("COMMIT") == 2
+    assert [s for s in statements if s.startswith("BEGIN")] == ["BEGIN IMMEDIATE "]
 
 
 def test_a_full_disk_fails_the_write_and_is_counted_and_the_next_write_works(database: Database) -> None:

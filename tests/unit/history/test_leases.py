@@ -5,7 +5,6 @@ from pathlib import Path
 
 from history_service.store.blobs import BlobStore
 from history_service.store.leases import Leases
-
 from tests.history_builders import digest
 
 BODY = b"a body that a collection is about to remove"

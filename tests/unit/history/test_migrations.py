@@ -1,6 +1,5 @@
 """Migrations: wholly or not at all, and a sentence for what cannot be opened."""
 
-import os
 import signal
 import sqlite3
 import subprocess
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from history_service.domain.errors import SchemaRefused
 from history_service.store import migrations
 from history_service.store.migrations import SCHEMA_VERSION, TABLES, migrate
@@ -102,7 +102,9 @@ def test_a_database_without_a_version_is_refused(tmp_path: Path) -> None:
         migrate(tmp_path / "local.db")
 
 
-@pytest.mark.parametrize("content", [b"not a database at all, but text" * 100, b"SQLite format 3\x00" + b"\xff" * 5_000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all, but text" * 100, b"SQLite format 3\x00" + b"\xff" * 5_000]
+)
 def test_garbage_is_refused_and_the_file_stays(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "local.db"
     path.write_bytes(content)
@@ -140,9 +142,7 @@ def test_a_next_migration_runs_after_this_one_in_the_same_transaction(
     path = _daemon_database(tmp_path / "local.db")
     monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 19: ("CREATE TABLE nineteen (a)",)})
     monkeypatch.setattr(migrations, "SCHEMA_VERSION", 19)
-    monkeypatch.setattr(
-        migrations, "_STAMP", "UPDATE daemon_meta SET value = '19' WHERE key = 'schema_version'"
-    )
+    monkeypatch.setattr(migrations, "_STAMP", "UPDATE daemon_meta SET value = '19' WHERE key = 'schema_version'")
     statements: list[str] = []
     migrate(path, statements.append)
     assert "nineteen" in _schema(path)
@@ -166,4 +166,4 @@ def test_a_migration_killed_before_any_statement_leaves_the_old_schema_or_the_ne
         migrate(path)
         assert _version(path) == "18"
         assert _rows(path, "PRAGMA integrity_check") == [("ok",)]
-        os.unlink(path)
+        path.unlink()

@@ -28,7 +28,7 @@ def test_the_default_is_the_package_whose_weights_are_the_upstream_ones(package:
 
 def test_damaged_package_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "_file_digest", lambda path: "0" * 64)
-    with pytest.raises(ModelUnavailable, match="not the upstream 53aa5117.*install"):
+    with pytest.raises(ModelUnavailable, match=r"not the upstream 53aa5117.*install"):
         resolve()
 
 
@@ -83,7 +83,7 @@ def test_code_beside_a_model_is_never_run(folder: Path) -> None:
 
 
 def test_a_path_that_is_no_folder_says_how_to_name_a_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="is not a folder: .*hf:ORG/NAME"):
+    with pytest.raises(ModelUnavailable, match=r"is not a folder: .*hf:ORG/NAME"):
         resolve(str(tmp_path / "absent"))
 
 

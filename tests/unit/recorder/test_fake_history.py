@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import grpc
 import pytest
-from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 
+from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 from tests.fakes.history import FakeHistory
 from tests.processes import short_directory
 from tests.suites.history_recording import HistoryRecordingSuite

@@ -4,7 +4,6 @@ import hashlib
 
 from hypothesis import given
 from hypothesis import strategies as st
-from ranktrail.history.v1 import history_service_pb2 as pb
 
 from ranker_service.domain.candidate import Candidate, DeltaAction, ExclusionReason
 from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
@@ -12,6 +11,7 @@ from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.recorder.candidate_bytes import MOST_UNITS, CandidateEncoder
 from ranker_service.recorder.frames import candidate_frames, corpus_frames, run_frames, started_frame
 from ranker_service.wire.convert import candidate_to_proto
+from ranktrail.history.v1 import history_service_pb2 as pb
 from tests.builders import a_candidate, a_resource, a_unit
 from tests.traces import a_failed_trace, a_memory, a_trace, some_candidates
 

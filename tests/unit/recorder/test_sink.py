@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 from ranker_service.ports import CorpusKeeper, TraceSink
 from ranker_service.recorder.connection import ForeignProcess
 from ranker_service.recorder.journal import JournalInUse
 from ranker_service.recorder.sink import RecordingOff
 from ranker_service.recorder.status import RecorderState
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from tests.fakes.recording import Rig, a_rig
 from tests.traces import a_memory, a_trace
 

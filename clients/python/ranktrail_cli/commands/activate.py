@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail_client.client import Client
-from ranktrail_client.errors import RunNotFound
-from ranktrail_client.message_json import message_json
-
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.fields import LAYERS, TextField, layer_number
@@ -19,6 +16,9 @@ from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.state_file import read_state, write_state
 from ranktrail_cli.trace_view import candidates_table, print_fragments
+from ranktrail_client.client import Client
+from ranktrail_client.errors import RunNotFound
+from ranktrail_client.message_json import message_json
 
 INT32_MAX = 2**31 - 1
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from ranktrail_client.client import Client
-from ranktrail_client.errors import RanktrailError
 
 from ranktrail_cli.demonstration import Demonstration, demo_failed
 from ranktrail_cli.examples import examples
@@ -21,6 +19,8 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.supervised import Supervised
 from ranktrail_cli.supervisor import Supervisor, make_services
+from ranktrail_client.client import Client
+from ranktrail_client.errors import RanktrailError
 
 LOG = "services.log"
 LOG_LINES = 20

@@ -1,17 +1,17 @@
 """`ranktrail memory`: what a project knows."""
 
 import click
+
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_client.client import Client
-from ranktrail_client.message_json import enum_word, message_json
-from ranktrail_client.paging import pages
-
 from ranktrail_cli.examples import examples
 from ranktrail_cli.fields import LAYERS, TextField, layer_number
 from ranktrail_cli.output import Output, add_row, new_table
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.trace_view import DASH
+from ranktrail_client.client import Client
+from ranktrail_client.message_json import enum_word, message_json
+from ranktrail_client.paging import pages
 
 
 @click.group(

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import click
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail_client.message_json import message_json
 
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.fields import read_bounded
 from ranktrail_cli.output import Output, add_row, new_table
 from ranktrail_cli.session import Session, with_session
+from ranktrail_client.message_json import message_json
 
 MAX_PROFILE_BYTES = 65_536
 

@@ -3,15 +3,15 @@
 import itertools
 
 import click
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail_client.message_json import enum_number, message_json
-from ranktrail_client.paging import LARGEST_PAGE, pages
 
+from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail_cli.examples import examples
 from ranktrail_cli.fields import RUN_STATES, TextField
 from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.trace_view import created, print_run, runs_table, shortened, state_word
+from ranktrail_client.message_json import enum_number, message_json
+from ranktrail_client.paging import LARGEST_PAGE, pages
 
 
 @click.group(

@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 from google.protobuf.message import Message
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
-from ranktrail_client.errors import RanktrailError
-from ranktrail_client.history import HistoryCalls
-from ranktrail_client.message_json import enum_word, message_json
-from ranktrail_client.ranker import RankerCalls
-
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import Exit
 from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.trace_view import DASH
+from ranktrail_client.errors import RanktrailError
+from ranktrail_client.history import HistoryCalls
+from ranktrail_client.message_json import enum_word, message_json
+from ranktrail_client.ranker import RankerCalls
 
 # A service that is well answers in milliseconds.
 PATIENCE_SECONDS = 3.0

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from ranktrail_client.client import Client
-from ranktrail_client.errors import RanktrailError
 
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
@@ -17,6 +15,8 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.synchronisation import DEFAULT_KIND, SyncReport, Target, sync_folder
+from ranktrail_client.client import Client
+from ranktrail_client.errors import RanktrailError
 
 # How long a watch waits before it tries a sync that failed once more.
 RETRY_MILLISECONDS = 2_000

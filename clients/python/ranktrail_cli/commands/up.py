@@ -2,12 +2,11 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
 import click
-from ranktrail_client.client import Client
 
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
@@ -15,6 +14,7 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.supervised import Supervised, ending
 from ranktrail_cli.supervisor import Supervisor, is_healthy, locked, make_services
+from ranktrail_client.client import Client
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -24,10 +24,17 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         "ranktrail up",
         "ranktrail up --data-dir /tmp/ranktrail",
         "RANKTRAIL_HOME=/tmp/ranktrail ranktrail up --json",
+        "ranktrail up --cross-encoder folder:models/ms-marco-MiniLM-L6-v2 --profile reranked.v1",
     )
 )
+@click.option("--profile", metavar="NAME", help="Ranking profile of requests that name none.")
+@click.option("--encoder", metavar="MODEL", help="package:NAME, folder:PATH or hf:ORG/NAME@REVISION.")
+@click.option("--cross-encoder", metavar="MODEL", help="Reranker of profiles whose method is cross_encoder.")
+@click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="Change the encoder's; rebuilds every index.")
+@click.option("--recording", type=click.Choice(["on", "off"]), help="Whether Runs go to history.")
+@click.option("--allow-download", is_flag=True, help="Let a hf: model be downloaded.")
 @with_session
-def up(session: Session) -> None:
+def up(session: Session, *, allow_download: bool, **ranker_options: str | None) -> None:
     """Run both services, and start one again that dies, until Ctrl-C.
 
     A second Ctrl-C does not wait for their end. Both serve on Unix sockets in the data directory, which nobody else can
@@ -36,7 +43,13 @@ def up(session: Session) -> None:
     os.umask(0o077)
     with session.connect() as client, locked(session.data_dir), _stop_signals() as received:
         _refuse_running(client, session)
-        services = make_services(session.data_dir, client, ranker=session.ranker, history=session.history)
+        services = make_services(
+            session.data_dir,
+            client,
+            ranker=session.ranker,
+            history=session.history,
+            ranker_options=[*_options(ranker_options), *(["--allow-download"] if allow_download else [])],
+        )
         supervisor = Supervisor(services, _Printed(session.output))
         try:
             supervisor.start(lambda: bool(received))
@@ -45,6 +58,13 @@ def up(session: Session) -> None:
             supervisor.keep(lambda: bool(received))
         finally:
             supervisor.stop(lambda: len(received) > 1)
+
+
+def _options(values: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the options that were given, as they are written on a command line."""
+    for name, value in values.items():
+        if value is not None:
+            yield from (f"--{name.replace('_', '-')}", value)
 
 
 @contextmanager
