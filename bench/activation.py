@@ -21,6 +21,7 @@ from statistics import median, quantiles
 
 import corpora
 import product
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb
 from ranktrail_client import Client

@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 import bm25s
 import corpora
 import product
+
+from ranker_service.index.tokenizer import lexical_tokens, query_tokens
 from ranktrail.history.v1 import history_service_pb2 as history_pb
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb
 from ranktrail.trace.v1 import trace_pb2
 from ranktrail_client import Client
 from ranktrail_client.errors import RanktrailError
-
-from ranker_service.index.tokenizer import lexical_tokens, query_tokens
 
 STAGES = {"lexical": "lexical_rank", "dense": "dense_rank", "rrf": "rrf_rank", "reranked": "final_rank"}
 CUTOFF = 10

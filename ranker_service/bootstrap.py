@@ -6,14 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
-from ranktrail.ranker.v1 import ranker_service_pb2, ranker_service_pb2_grpc
-from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
-from ranktrail_serving.errors import StartRefused
-from ranktrail_serving.file_lock import FileLock
-from ranktrail_serving.interceptor import CallInterceptor
-from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.listener import Address, UnixAddress, dial_target, parse_address
-from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 from threadpoolctl import threadpool_limits
 
 from ranker_service.activations import Activations
@@ -37,6 +29,14 @@ from ranker_service.rpc.runtime import Identity, Runtime
 from ranker_service.rpc.servicer import RankerParts, RankerServicer
 from ranker_service.system import SystemClock, jitter, new_instance_id, new_run_id, new_token
 from ranker_service.workspace.workspace import Workspace
+from ranktrail.ranker.v1 import ranker_service_pb2, ranker_service_pb2_grpc
+from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.errors import StartRefused
+from ranktrail_serving.file_lock import FileLock
+from ranktrail_serving.interceptor import CallInterceptor
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.listener import Address, UnixAddress, dial_target, parse_address
+from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 _LOG = logging.getLogger(__name__)
 _SERVICE = ranker_service_pb2.DESCRIPTOR.services_by_name["RankerService"].full_name

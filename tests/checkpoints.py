@@ -59,7 +59,7 @@ def save_overlap_cross_encoder(folder: Path, words: Iterable[str] = ()) -> None:
     and the first token takes the mean of what the query's words found.
     """
     torch.manual_seed(1)
-    model = BertForSequenceClassification(_config(save_tokenizer(folder, words)))
+    model: Any = BertForSequenceClassification(_config(save_tokenizer(folder, words)))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
@@ -82,7 +82,7 @@ def _config(vocabulary: int, *, layers: int = 2, labels: int = 1) -> BertConfig:
         num_attention_heads=1,
         intermediate_size=2 * _WIDTH,
         max_position_embeddings=WINDOW,
-        num_labels=labels,
+        id2label={i: str(i) for i in range(labels)},
         initializer_range=0.2,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from ranktrail.history.v1 import history_service_pb2 as history
 from ranktrail.trace.v1 import trace_pb2 as trace
 

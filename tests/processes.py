@@ -14,6 +14,7 @@ from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
 from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 from ranktrail.history.v1 import history_service_pb2_grpc
 from ranktrail.ranker.v1 import ranker_service_pb2_grpc

@@ -4,6 +4,7 @@ import contextlib
 import time
 
 import grpc
+
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-
 from ranker_service.domain.errors import FieldInvalid
 from ranker_service.domain.resource import EffectiveMemory, Layer
 from ranker_service.memory.commits import Commit, CommitDraft, CommitMode
 from ranker_service.rpc import convert
 from ranker_service.rpc.frames import Frames
 from ranker_service.workspace.workspace import Workspace
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 _MODES = {
     pb.CommitHeader.MODE_REPLACE_ALL: CommitMode.REPLACE_ALL,

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.trace.v1 import trace_pb2
-
 from ranker_service.domain import limits
 from ranker_service.domain.candidate import Candidate, DeltaAction
 from ranker_service.domain.errors import FieldInvalid
@@ -19,6 +16,8 @@ from ranker_service.profiles.catalog import ProfileCatalog
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.indexer import BuildProgress
 from ranker_service.workspace.workspace import ReadyIndex, Workspace
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+from ranktrail.trace.v1 import trace_pb2
 
 _LAYERS = {
     trace_pb2.LAYER_ORGANIZATION: Layer.ORGANIZATION,

@@ -7,8 +7,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-
 from ranker_service.domain import limits
 from ranker_service.domain.errors import FieldInvalid, ResourceIdConflict
 from ranker_service.domain.profile import Profile
@@ -23,6 +21,7 @@ from ranker_service.rpc import convert
 from ranker_service.rpc.frames import Frames
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.indexer import BuildProgress, Indexer
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from grpc import StatusCode
-from ranktrail_serving.reasons import rows
-from ranktrail_serving.status import ErrorRow
 
 from ranker_service.domain import errors
+from ranktrail_serving.reasons import rows
+from ranktrail_serving.status import ErrorRow
 
 _TRY_AGAIN_CODES = frozenset({"activation_deadline", "index_damaged"})
 

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from google.protobuf.timestamp_pb2 import Timestamp
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 from ranker_service.domain.errors import StageFailed
 from ranker_service.domain.resource import EffectiveMemory
@@ -16,6 +15,7 @@ from ranker_service.rpc import convert
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.project import Project
 from ranker_service.workspace.workspace import Workspace
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 CONTRACT_VERSION = "v1.0"
 MEASURE_SECONDS = 30

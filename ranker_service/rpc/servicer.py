@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import grpc
-from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.ranker.v1 import ranker_service_pb2_grpc as pb_grpc
 
 from ranker_service.activations import Activations
 from ranker_service.ports import Clock
@@ -15,7 +13,8 @@ from ranker_service.rpc.commit import commit
 from ranker_service.rpc.page_token import page_of
 from ranker_service.rpc.rank_corpus import CorpusRanker
 from ranker_service.workspace.workspace import Workspace
-
+from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+from ranktrail.ranker.v1 import ranker_service_pb2_grpc as pb_grpc
 
 RUN_ID_METADATA = "ranktrail-run-id"
 

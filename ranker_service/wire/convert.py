@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from ranktrail.history.v1 import history_service_pb2
-from ranktrail.trace.v1 import trace_pb2
-
 from ranker_service.domain.candidate import Candidate, DeltaAction
 from ranker_service.domain.limits import CANDIDATES_PER_FRAME
 from ranker_service.domain.resource import Resource
 from ranker_service.domain.trace import Failure, Revisions, RunState, StageLatency
 from ranker_service.wire.enums import DELTA_ACTIONS, EXCLUSION_REASONS, LAYERS, PARSE_STATES, RUN_STATES
+from ranktrail.history.v1 import history_service_pb2
+from ranktrail.trace.v1 import trace_pb2
 
 
 def candidate_to_proto(candidate: Candidate) -> trace_pb2.Candidate:

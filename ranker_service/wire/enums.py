@@ -1,11 +1,10 @@
 """The closed sets of the domain as enums of the contract. None is the contract's `_UNSPECIFIED`, its zero."""
 
-from ranktrail.history.v1 import history_service_pb2
-from ranktrail.trace.v1 import trace_pb2
-
 from ranker_service.domain.candidate import DeltaAction, ExclusionReason
 from ranker_service.domain.resource import Layer, ParseState
 from ranker_service.domain.trace import RunState
+from ranktrail.history.v1 import history_service_pb2
+from ranktrail.trace.v1 import trace_pb2
 
 LAYERS: dict[Layer, trace_pb2.Layer.ValueType] = {
     Layer.ORGANIZATION: trace_pb2.LAYER_ORGANIZATION,

@@ -13,12 +13,12 @@ from typing import Any, Self
 import grpc
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
-from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.history.v1 import history_service_pb2_grpc
 
 from history_service.bootstrap import HistoryService
 from history_service.config import read_config
+from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.history.v1 import history_service_pb2_grpc
 from tests.history_builders import Corpus
 
 TIMEOUT = 30.0

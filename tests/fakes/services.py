@@ -13,6 +13,7 @@ from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.history.v1 import history_service_pb2_grpc as history_grpc
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2

@@ -7,12 +7,13 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
+from typing import Self
 
 import grpc
 import pytest
+
 from ranktrail.history.v1 import history_service_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-
 from tests.memories import remember
 from tests.processes import Service, Stack, running_stack
 
@@ -20,7 +21,7 @@ KILLS = 20
 SEED = 20_26
 PROJECT = "kill"
 PAGES = {
-    f"page-{i}.md": f"# Page {i}\n\nValve {i} of pump {i % 7} opens at {i * 3} degrees.\n\n## Reset\n\nPress button {i}.\n"
+    f"page-{i}.md": f"# Page {i}\n\nValve {i} of pump {i % 7} opens at {i * 3} degrees.\n\n## Reset\n\nPress {i}.\n"
     for i in range(40)
 }
 
@@ -35,7 +36,7 @@ class Load:
         self.acknowledged: dict[str, list[str]] = {}
         self._threads = [threading.Thread(target=self._call, args=(i,)) for i in range(callers)]
 
-    def __enter__(self) -> "Load":
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self

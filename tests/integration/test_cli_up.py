@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ranktrail_cli.exits import Exit
 from ranktrail_cli.supervisor import is_healthy, locked
 from ranktrail_client.client import Client
-
 from tests.fakes.pretenders import BOTH, eventually, is_alive, pids_of, write_pretenders
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ranktrail.history.v1 import history_service_pb2 as history_pb2
 
+from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from tests.fakes.services import FakeHistory, FakeRanker, served
 
 

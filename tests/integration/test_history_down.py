@@ -5,9 +5,9 @@ import time
 from statistics import median
 
 import pytest
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-
 from tests.memories import remember
 from tests.processes import Stack, short_directory
 from tests.recorded import recorded

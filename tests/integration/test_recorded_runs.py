@@ -2,10 +2,10 @@
 
 import grpc
 import pytest
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
-
 from tests.memories import ensure_index, remember
 from tests.processes import Stack
 from tests.recorded import recorded

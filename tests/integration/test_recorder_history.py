@@ -92,16 +92,17 @@ def pair() -> Iterator[Pair]:
             made.history.kill()
 
 
-class TestHistoryService(HistoryRecordingSuite):
-    interrupted_seconds = 30.0
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with short_directory() as directory:
+        service = Service("history_service", directory, ("--interrupted-grace", "0.3"))
+        service.start()
+        yield service
+        service.kill()
 
-    @pytest.fixture(scope="class")
-    def service(self) -> Iterator[Service]:
-        with short_directory() as directory:
-            service = Service("history_service", directory)
-            service.start()
-            yield service
-            service.kill()
+
+class TestHistoryService(HistoryRecordingSuite):
+    interrupted_seconds = 5.0
 
     @pytest.fixture
     def history(self, service: Service) -> Iterator[HistoryServiceStub]:

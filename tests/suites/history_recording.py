@@ -186,9 +186,18 @@ class HistoryRecordingSuite:
         for ends_well in (True, False):
             frames = frames_of(a_trace(f"run-{uuid.uuid4()}", memory))
             self.cut(history, frames[:-1], ends_well)
-            self.wait_for_state(history, frames[0].run_id, pb.RetrievalRun.STATE_FAILED)
+            assert self.state(history, frames[0].run_id) != pb.RetrievalRun.STATE_SUCCEEDED
             assert [outcome(answer) for answer in record(history, frames)] == ["recorded"], "healed by its whole trace"
             assert self.state(history, frames[0].run_id) == pb.RetrievalRun.STATE_SUCCEEDED
+
+    def test_a_run_that_was_never_finished_fails_after_a_time_and_is_healed_by_its_whole_trace(
+        self, history: HistoryServiceStub, memory: EffectiveMemory
+    ) -> None:
+        frames = frames_of(a_trace(f"run-{uuid.uuid4()}", memory))
+        self.cut(history, frames[:-1], ends_well=True)
+        self.wait_for_state(history, frames[0].run_id, pb.RetrievalRun.STATE_FAILED)
+        assert [outcome(answer) for answer in record(history, frames)] == ["recorded"]
+        assert self.state(history, frames[0].run_id) == pb.RetrievalRun.STATE_SUCCEEDED
 
     def cut(self, history: HistoryServiceStub, frames: list[Any], ends_well: bool) -> None:
         def sent() -> Iterator[Any]:

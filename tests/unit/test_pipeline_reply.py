@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ranktrail.trace.v1 import trace_pb2
 
 from ranker_service.domain.activation import ActivationState
 from ranker_service.domain.digest import digest_of
@@ -16,6 +15,7 @@ from ranker_service.domain.trace import RunTrace
 from ranker_service.pipeline import Pipeline
 from ranker_service.rpc.convert import activation_response
 from ranker_service.wire import convert
+from ranktrail.trace.v1 import trace_pb2
 from tests.builders import a_profile
 from tests.corpora import PROJECT, Corpus, indexed
 from tests.fakes.clock import ManualClock

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
-from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
 
+from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
 from tests.processes import Service, short_directory
 
 _NUMBERS = count()

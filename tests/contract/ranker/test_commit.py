@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 import grpc
 import pytest
+
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
 from ranktrail.trace.v1 import trace_pb2
-
 from tests.memories import FRAME_BYTES, commit_frames, ensure_index, remember, resource_frames
 from tests.refusals import Refusal, refused
 

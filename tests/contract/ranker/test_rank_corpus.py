@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 
 import grpc
 import pytest
+
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
 from ranktrail.trace.v1 import trace_pb2
-
 from tests.memories import remember
 from tests.refusals import refused
 

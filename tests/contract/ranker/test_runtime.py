@@ -10,9 +10,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
-
 from tests.processes import Service
 from tests.refusals import refused
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import pytest
+
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.trace.v1 import trace_pb2
@@ -18,7 +19,6 @@ from ranktrail_cli import run_delivery
 from ranktrail_cli.exits import Exit
 from ranktrail_cli.main import run
 from ranktrail_cli.root import cli
-
 from tests.fakes.services import FakeHistory, FakeRanker, served
 
 EVIL = "\x1b[31mred\x1b[0m \u202egnp [bold]markup[/bold] \x07"

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from ranktrail_cli import folder
 from ranktrail_cli.folder import Skipped, list_folder, read_still
 

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from ranktrail_cli import state_file
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.state_file import MAX_STATE_BYTES, read_state, write_state

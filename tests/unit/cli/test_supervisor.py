@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from ranktrail_cli import supervised as supervised_module
 from ranktrail_cli import supervisor as supervisor_module
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.supervised import Supervised
 from ranktrail_cli.supervisor import Supervisor, is_healthy, make_services
 from ranktrail_client.client import Client
-
 from tests.fakes.pretenders import is_alive, pids_of, write_pretenders
 
 

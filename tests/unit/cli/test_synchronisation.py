@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
 from ranktrail_cli import synchronisation
@@ -12,7 +13,6 @@ from ranktrail_cli.progress import Silence
 from ranktrail_cli.synchronisation import LayerHead, SyncReport, Target, make_plan, sync_folder
 from ranktrail_client.client import Client
 from ranktrail_client.errors import CommitConflict
-
 from tests.fakes.services import FakeRanker, served
 
 PROJECT = Target("p", trace_pb2.LAYER_PROJECT)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ranktrail.evaluation.v1 import evaluation_service_pb2
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
@@ -24,7 +25,6 @@ from ranktrail_client.frames import MAX_FRAME_BYTES, commit_frames, digest_of
 from ranktrail_client.history import HistoryCalls
 from ranktrail_client.paging import pages
 from ranktrail_client.ranker import RankerCalls
-
 from tests.fakes.services import PAGE_SIZE, FakeHistory, FakeRanker, served
 
 PROJECT_HEADER = ranker_pb2.CommitHeader(

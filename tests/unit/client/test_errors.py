@@ -8,12 +8,12 @@ import grpc
 import pytest
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
+
 from ranktrail.errors.v1.error_reason_pb2 import ErrorReason
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail_cli.exits import Exit, exit_of
 from ranktrail_client import errors
 from ranktrail_client.client import Client
-
 from tests.fakes.services import FakeRanker, served
 
 REASONS = [name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys() if not name.endswith("UNSPECIFIED")]  # noqa: SIM118

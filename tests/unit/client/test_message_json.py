@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from ranktrail.errors.v1 import error_reason_pb2
 from ranktrail.evaluation.v1 import evaluation_service_pb2
 from ranktrail.history.v1 import history_service_pb2

@@ -5,6 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ranktrail_client.safe_text import safe_block, safe_line
 
 STEERING = [

@@ -144,7 +144,7 @@ def test_many_writes_share_a_commit(database: Database) -> None:
     for write in writes:
         write.result()
     assert statements.count("COMMIT") == 2
-    assert [s for s in statements if s.startswith("BEGIN")] == ["BEGIN IMMEDIATE "]
+    assert [s for s in statements if s.startswith("BEGIN")] == ["BEGIN IMMEDIATE"]
 
 
 def test_a_full_disk_fails_the_write_and_is_counted_and_the_next_write_works(database: Database) -> None:

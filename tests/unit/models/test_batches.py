@@ -56,10 +56,10 @@ def test_a_caller_that_stops_early_leaves_no_thread_behind() -> None:
 
 def test_texts_share_a_batch_only_where_that_changes_no_result() -> None:
     def independent(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        return ids.sum(axis=1)
+        return np.asarray(ids.sum(axis=1))
 
     def padded(ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        return ids.sum(axis=1) + len(ids)
+        return np.asarray(ids.sum(axis=1) + len(ids))
 
     assert batch_limit(independent, 256) == MAX_BATCH
     assert batch_limit(padded, 256) == 1

@@ -9,13 +9,13 @@ import pytest
 from google.protobuf.descriptor import EnumDescriptor
 from hypothesis import given
 from hypothesis import strategies as st
-from ranktrail.history.v1 import history_service_pb2
-from ranktrail.trace.v1 import trace_pb2
 
 from ranker_service.domain.candidate import EXCERPT_CHARACTERS, Candidate, DeltaAction, ExclusionReason
 from ranker_service.domain.resource import Layer, ParseState
 from ranker_service.domain.trace import Failure, Revisions, RunState, Stage, StageLatency
 from ranker_service.wire import convert, enums
+from ranktrail.history.v1 import history_service_pb2
+from ranktrail.trace.v1 import trace_pb2
 from tests.builders import a_candidate, a_resource, a_unit
 
 Message = TypeVar("Message", trace_pb2.Candidate, trace_pb2.Revisions)
