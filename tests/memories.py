@@ -10,10 +10,15 @@ from ranktrail.trace.v1 import trace_pb2
 FRAME_BYTES = 1024 * 1024
 
 
+def digest(body: bytes) -> str:
+    """SHA-256 as the contracts write it."""
+    return hashlib.sha256(body).hexdigest()
+
+
 def resource_frames(name: str, body: bytes, **fields: str) -> Iterator[pb.CommitMemoryRequest]:
     """A resource whose id is its path, then its body."""
     header = pb.ResourceHeader(
-        **{"resource_id": name, "path": name, "digest": hashlib.sha256(body).hexdigest(), **fields},
+        **{"resource_id": name, "path": name, "digest": digest(body), **fields},
         size_bytes=len(body),
     )
     yield pb.CommitMemoryRequest(resource=header)

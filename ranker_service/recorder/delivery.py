@@ -107,22 +107,21 @@ class RunDelivery:
     def _frames(self, dispatch: Dispatch) -> Sequence[bytes]:
         """Return a Run's frames as the journal holds them; none where it cannot be sent."""
         pending = dispatch.pending
-        if dispatch.lost:
-            self._refuse(pending, f"its corpus {pending.effective_memory_hash} can no longer be had")
-            return ()
         try:
             frames = self._journal.read(pending).frames
         except RecordDamaged as error:
             self.damaged.add()
             _LOG.warning("Run %s is lost, the journal is damaged: %s", pending.run_id, error)
-            self._let_go(pending)
+            self._discard(pending)
             return ()
         except OSError as error:
             self._fail(f"the journal cannot be read: {error}")
-            self._outbox.resend_after(pending, self._backoff.next_seconds())
+            self._outbox.put_back_for(pending, self._backoff.next_seconds())
             return ()
-        if max(map(len, frames)) > MESSAGE_BYTES:
-            self._refuse(pending, f"it has a candidate of more than {MESSAGE_BYTES} bytes")
+        problem = _problem(dispatch, frames)
+        if problem:
+            self._refuse(pending, problem)
+            self._discard(pending)
             return ()
         return frames[1:] if dispatch.announced else frames
 
@@ -144,6 +143,7 @@ class RunDelivery:
         self._outage.end()
         self._refusals.end()
         self._let_go(pending)
+        self._outbox.settle(pending)
 
     def _take_refusal(self, pending: Pending, refused: pb.Refused) -> None:
         if refused.reason == "CORPUS_NOT_FOUND":
@@ -151,21 +151,25 @@ class RunDelivery:
             self._outbox.resend(pending)
         elif refused.reason in FINAL_REASONS:
             self._refuse(pending, f"{refused.reason}: {refused.message}")
+            self._let_go(pending)
+            self._outbox.settle(pending)
         else:
             self._fail(f"history could not record a Run: {refused.reason}: {refused.message}")
             self._outbox.resend_after(pending, self._backoff.next_seconds())
 
     def _refuse(self, pending: Pending, why: str) -> None:
-        """Give a Run up."""
+        """Count a Run that is given up."""
         self.refused.add()
         self.last_error = f"Run {pending.run_id} is not recorded: {why}"
         self._refusals.begin("Run %s is not recorded, like others that may follow: %s", pending.run_id, why)
+
+    def _discard(self, pending: Pending) -> None:
         self._let_go(pending)
+        self._outbox.discard(pending)
 
     def _let_go(self, pending: Pending) -> None:
         self._journal.acknowledge(pending)
         self._corpora.run_settled(pending.effective_memory_hash)
-        self._outbox.settle(pending)
 
     def _is_gone(self) -> bool:
         return self._outbox.owed_seconds() > self._patience
@@ -179,3 +183,12 @@ class RunDelivery:
     def _fail(self, text: str) -> None:
         self.last_error = text
         self._outage.begin("Runs wait in the journal: %s", text)
+
+
+def _problem(dispatch: Dispatch, frames: Sequence[bytes]) -> str:
+    """Return why a Run can never be sent; "" where it can."""
+    if dispatch.lost:
+        return f"its corpus {dispatch.pending.effective_memory_hash} can no longer be had"
+    if max(map(len, frames)) > MESSAGE_BYTES:
+        return f"it has a frame of more than {MESSAGE_BYTES} bytes"
+    return ""

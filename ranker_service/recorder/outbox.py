@@ -51,7 +51,7 @@ class Outbox:
         self._backlog = Backlog()
         self._failures: dict[str, int] = {}
         self._announcements: deque[Announcement] = deque()
-        self._announced: set[str] = set()
+        self._announced: set[str] = set()  # sent on this stream; history counts them until it answers
         self._unanswered: dict[str, Pending] = {}
         self._stream = 0
         self._open = False
@@ -75,9 +75,8 @@ class Outbox:
                 self._changed.notify_all()
 
     def retract(self, run_id: str) -> None:
-        """Forget the announcement of a Run whose trace was not kept."""
+        """Do not announce a Run whose trace was not kept, if that has not happened yet."""
         with self._changed:
-            self._announced.discard(run_id)
             self._announcements = deque(a for a in self._announcements if a.run_id != run_id)
 
     def unblock(self, memory_hash: str) -> None:
@@ -99,7 +98,9 @@ class Outbox:
         with self._changed:
             unanswered = list(self._unanswered.values())
             for pending in unanswered:
-                if not (blame and len(unanswered) == 1 and self._fails_too_often(pending)):
+                if blame and len(unanswered) == 1:
+                    self._put_back(pending)
+                else:
                     self._backlog.add(pending)
             self._unanswered.clear()
             self._announced.clear()
@@ -135,26 +136,36 @@ class Outbox:
             return self._unanswered.get(run_id)
 
     def settle(self, pending: Pending) -> None:
-        """Take a Run as done, whatever its end."""
+        """Take a Run as done: history answered, and it is not to be sent again."""
         with self._changed:
             self._failures.pop(pending.run_id, None)
-            self._answer(pending)
+            self._take_answer(pending)
+
+    def discard(self, pending: Pending) -> None:
+        """Take a Run as done that was handed out and cannot be sent."""
+        with self._changed:
+            self._failures.pop(pending.run_id, None)
+            self._take_back(pending)
 
     def resend(self, pending: Pending) -> None:
-        """Send a Run again as soon as its corpus allows."""
+        """Send a Run that history refused again, as soon as its corpus allows."""
         with self._changed:
-            self._answer(pending)
-            if not self._fails_too_often(pending):
-                self._backlog.add(pending)
+            self._take_answer(pending)
+            self._put_back(pending)
 
     def resend_after(self, pending: Pending, seconds: float) -> None:
-        """Send nothing for so long, then the Run again, and only one Run until its answer."""
+        """Send nothing for so long, then a Run that history refused again, and only one Run until its answer."""
         with self._changed:
-            self._answer(pending)
-            self._window = 1
-            self._held_until_us = max(self._held_until_us, self._after(seconds))
-            if not self._fails_too_often(pending):
-                self._backlog.add(pending)
+            self._take_answer(pending)
+            self._hold(seconds)
+            self._put_back(pending)
+
+    def put_back_for(self, pending: Pending, seconds: float) -> None:
+        """Send nothing for so long, then a Run that was handed out and could not be sent yet."""
+        with self._changed:
+            self._take_back(pending)
+            self._hold(seconds)
+            self._put_back(pending)
 
     def owed_seconds(self) -> float:
         """Return how long history has owed an answer; 0 when it owes none."""
@@ -164,7 +175,7 @@ class Outbox:
 
     def _dispatch(self, now_us: int) -> Dispatch | None:
         """Take the oldest Run that may go now; those that wait for a corpus step aside."""
-        open_runs = len(self._unanswered) + len(self._announced)
+        open_runs = len(self._announced.union(self._unanswered))
         if now_us < self._held_until_us or len(self._unanswered) >= self._window or open_runs >= MOST_OPEN:
             return None
         while (pending := self._backlog.take(now_us)) is not None:
@@ -182,15 +193,25 @@ class Outbox:
         if not self._unanswered:
             self._owed_since_us = now_us
         self._unanswered[pending.run_id] = pending
-        announced = pending.run_id in self._announced
-        self._announced.discard(pending.run_id)
-        return Dispatch(pending, announced, lost)
+        return Dispatch(pending, pending.run_id in self._announced, lost)
 
-    def _answer(self, pending: Pending) -> None:
+    def _take_back(self, pending: Pending) -> None:
         self._unanswered.pop(pending.run_id, None)
+        self._changed.notify_all()
+
+    def _take_answer(self, pending: Pending) -> None:
+        self._take_back(pending)
+        self._announced.discard(pending.run_id)
         self._owed_since_us = self._clock.monotonic_us()
         self._window = MOST_OPEN
-        self._changed.notify_all()
+
+    def _hold(self, seconds: float) -> None:
+        self._window = 1
+        self._held_until_us = max(self._held_until_us, self._after(seconds))
+
+    def _put_back(self, pending: Pending) -> None:
+        if not self._fails_too_often(pending):
+            self._backlog.add(pending)
 
     def _fails_too_often(self, pending: Pending) -> bool:
         """Count a failure; a Run that fails again and again is postponed, and this says so."""

@@ -113,7 +113,13 @@ class HistoryRecordingSuite:
         return memory
 
     def state(self, history: HistoryServiceStub, run_id: str) -> Any:
-        return history.GetRetrievalRun(pb.GetRetrievalRunRequest(run_id=run_id), timeout=TIMEOUT_SECONDS).run.state
+        """Return a Run's state; None where history does not know it."""
+        try:
+            request = pb.GetRetrievalRunRequest(run_id=run_id)
+            return history.GetRetrievalRun(request, timeout=TIMEOUT_SECONDS).run.state
+        except grpc.RpcError as error:
+            assert error.code() is grpc.StatusCode.NOT_FOUND  # type: ignore[attr-defined]
+            return None
 
     def test_a_whole_run_is_recorded_with_every_candidate(
         self, history: HistoryServiceStub, memory: EffectiveMemory
@@ -215,10 +221,7 @@ class HistoryRecordingSuite:
         until = time.monotonic() + 5.0 + self.interrupted_seconds
         found = None
         while found != state and time.monotonic() < until:
-            try:
-                found = self.state(history, run_id)
-            except grpc.RpcError:
-                found = None
+            found = self.state(history, run_id)
             time.sleep(0.02)
         assert found == state
 

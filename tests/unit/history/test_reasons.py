@@ -23,7 +23,7 @@ def test_every_error_has_a_row_and_every_row_an_error() -> None:
 
 
 def test_every_reason_is_one_of_the_contract() -> None:
-    known = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.keys()}
+    known = {name.removeprefix("ERROR_REASON_") for name in error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name}
     assert {row.reason for row in OWN_ROWS.values()} <= known
 
 

@@ -27,6 +27,7 @@ from ranktrail.history.v1 import history_service_pb2 as pb
 from tests.history_builders import ABSENT_STATE, a_candidate
 
 NOON_US = 1_767_268_800_000_000
+EVERY = RunFilter()
 
 
 @pytest.fixture
@@ -42,7 +43,8 @@ def a_start(run_id: str = "run-1", **changes: Any) -> RunStart:
 
 
 def some_rows(count: int) -> tuple[Candidate, ...]:
-    return tuple(candidate_rows(pb.CandidateFrame(candidates=[a_candidate(n + 1) for n in range(count)])))
+    (row,) = candidate_rows(pb.CandidateFrame(candidates=[a_candidate()]))
+    return tuple(row._replace(unit_key=f"unit-{n}", final_rank=n + 1) for n in range(count))
 
 
 def a_trace(start: RunStart, rows: tuple[Candidate, ...] = (), state: RunState = RunState.SUCCEEDED) -> RunTrace:
@@ -59,14 +61,14 @@ def _record(database: Database, trace: RunTrace) -> int:
     return database.write(job).result()
 
 
-def _listed(database: Database, which: RunFilter = RunFilter()) -> list[str]:
+def _listed(database: Database, which: RunFilter = EVERY) -> list[str]:
     with database.reading() as db:
         return [run.start.run_id for run in read_runs.page_of_runs(db, which, None, 1_000)]
 
 
 def _count(database: Database, table: str) -> int:
     with database.reading() as db:
-        return int(db.execute_sql(f"SELECT count(*) FROM {table}").fetchone()[0])
+        return int(db.execute_sql(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608 - a table of ours
 
 
 def test_deleting_a_run_takes_its_candidates_with_it(database: Database) -> None:

@@ -135,15 +135,49 @@ def test_announced_runs_that_never_finish_do_not_keep_finished_ones_out() -> Non
         outbox.settle(run)
 
 
-def test_a_dropped_runs_announcement_is_forgotten() -> None:
+def test_a_dropped_run_that_was_not_announced_yet_is_not_announced() -> None:
     outbox, *_ = an_outbox()
     stream = outbox.begin_stream()
-    for i in range(MOST_ANNOUNCED):
-        outbox.announce(Announcement(f"live-{i}", b""))
-        outbox.next(stream)
-        outbox.retract(f"live-{i}")
+    for i in range(2 * MOST_ANNOUNCED):
+        outbox.announce(Announcement(f"dropped-{i}", b""))
+        outbox.retract(f"dropped-{i}")
     outbox.announce(Announcement("live", b""))
     assert outbox.next(stream) == Announcement("live", b"")
+
+
+def test_what_history_has_begun_counts_until_it_answers_even_if_the_run_cannot_be_sent() -> None:
+    outbox, _, corpora, runs = an_outbox(60)
+    stream = outbox.begin_stream()
+    for run in runs[:MOST_ANNOUNCED]:
+        outbox.announce(Announcement(run.run_id, b""))
+        outbox.next(stream)
+    corpora.states["memory"] = Availability.LOST
+    for run in runs[:MOST_ANNOUNCED]:
+        assert outbox.next(stream) == Dispatch(run, announced=True, lost=True)
+        outbox.discard(run)
+    corpora.states.clear()
+    outbox.next(stream)
+    outbox.settle(runs[MOST_ANNOUNCED])
+    for run in runs[MOST_ANNOUNCED + 1 :][: MOST_OPEN - MOST_ANNOUNCED]:
+        assert outbox.next(stream) == Dispatch(run, announced=False, lost=False)
+    more: list[object] = []
+    threading.Thread(target=lambda: more.append(outbox.next(stream)), daemon=True).start()
+    time.sleep(0.05)
+    assert more == []
+    outbox.end_stream()
+
+
+def test_a_run_put_back_unsent_does_not_begin_twice_on_its_stream() -> None:
+    outbox, clock, _, runs = an_outbox(1)
+    stream = outbox.begin_stream()
+    outbox.announce(Announcement(runs[0].run_id, b""))
+    outbox.next(stream)
+    outbox.next(stream)
+    outbox.put_back_for(runs[0], 1.0)
+    clock.elapsed_us += 1_000_001
+    assert outbox.next(stream) == Dispatch(runs[0], announced=True, lost=False)
+    outbox.resend(runs[0])
+    assert outbox.next(stream) == Dispatch(runs[0], announced=False, lost=False), "history forgot what it refused"
 
 
 def test_after_a_refusal_nothing_is_sent_for_a_time_and_then_the_same_run() -> None:
