@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-SOURCES := ranker_service history_service clients/python tests bench protos/generate.py
+SOURCES := ranker_service history_service clients/python protos/serving protos/generate.py tests bench
+QUESTIONS := bm25 dense encode recording activation quality
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -39,7 +40,7 @@ protos: setup ## generate the Python stubs
 	$(BIN)/python protos/generate.py
 
 bench: setup ## every comparison, side by side with its peer
-	@for question in bench/[a-z]*.py; do echo "== $$question"; $(BIN)/python $$question || exit 1; done
+	@for question in $(QUESTIONS); do echo "== bench/$$question.py"; $(BIN)/python bench/$$question.py || exit 1; done
 
 clean: ## remove what setup made
 	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,7 +2,8 @@
 
 The corpus is made of seeded perturbations, at a cosine of about 0.9, of the vectors of real documents (Cranfield and
 mtrag-beir by the default encoder, where RANKTRAIL_TEST_DATA has them), and the queries are the collections' own;
-without them both are clustered random vectors. Engines answer in turn; NumPy multiplies with every vector and sorts the best.
+without them both are clustered random vectors. Engines answer in turn; NumPy multiplies with every vector and sorts
+the best.
 
     python bench/dense.py [--graph 100000] [--exact 20000] [--queries 300] [--json]
 """

@@ -3,7 +3,7 @@
 import queue
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 
 import grpc
 from ranktrail.history.v1 import history_service_pb2 as pb
@@ -39,6 +39,7 @@ class RecordingStream:
         self._unanswered = 0
         self._ended = False
         self._failure: Exception | None = None
+        self._begun: list[Future[None]] = []
 
     def responses(self) -> Iterator[pb.RecordRetrievalRunsResponse]:
         """Read in a thread of its own and yield the answers; raise what ends the stream, after the answers it owes."""
@@ -69,6 +70,8 @@ class RecordingStream:
         except Exception as error:
             self._failure = error
         finally:
+            # What was begun is on disk before the sender sees the end; writes are done in the order given.
+            wait(self._begun)
             self._abandonment.let_go(self._assemblies, finished=False)
             self.end()
 
@@ -88,7 +91,7 @@ class RecordingStream:
         if part == "started":
             start = run_start(checked_run_id(frame.run_id), frame.started)
             assembly.start(start)
-            self._record.begin(start)
+            self._begun = [self._record.begin(start)]
         elif part == "revisions":
             assembly.revise(revisions(frame.revisions))
         elif part == "candidates":

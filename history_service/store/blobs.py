@@ -9,7 +9,8 @@ import itertools
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DRAFT_PREFIX = ".draft-"
+SYNCERS = 16
 Signature = tuple[int, int, int, int]
 
 
@@ -35,6 +37,7 @@ class BlobStore:
         make_private_directory(root)
         self._counter = itertools.count()
         self._verified: dict[str, Signature] = {}
+        self._syncers = ThreadPoolExecutor(SYNCERS, thread_name_prefix="history-sync")
         self.write_failure_count = 0
         for draft in root.glob(f"*/{_DRAFT_PREFIX}*"):
             draft.unlink()
@@ -89,6 +92,14 @@ class BlobStore:
     def batch(self) -> "BlobBatch":
         """Begin to write bodies."""
         return BlobBatch(self)
+
+    def sync_files(self, descriptors: Sequence[int]) -> None:
+        """Make files durable; many at once, since the file system then commits them together."""
+        list(self._syncers.map(os.fsync, descriptors))
+
+    def sync_directories(self, directories: Iterable[Path]) -> None:
+        """Make the names in directories of the store durable, and the directories' own."""
+        list(self._syncers.map(sync_directory, (*directories, self._root)))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -164,12 +175,10 @@ class BlobBatch:
     def publish(self) -> None:
         """Make every body durable at its address and forget them."""
         with self._store.writing():
-            for draft in self._drafts:
-                os.fsync(draft.descriptor)
+            self._store.sync_files([draft.descriptor for draft in self._drafts])
             for draft in self._drafts:
                 draft.path.rename(self._store.address(draft.digest))
-            for directory in {draft.path.parent for draft in self._drafts}:
-                sync_directory(directory)
+            self._store.sync_directories({draft.path.parent for draft in self._drafts})
         self._forget()
 
     def discard(self) -> None:

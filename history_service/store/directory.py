@@ -30,13 +30,8 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 def make_private_directory(path: Path) -> None:
-    """Make a directory 0700 below one that exists, and sync that; raise DirectoryUnfit when something else is there."""
-    try:
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
-    else:
-        sync_directory(path.parent)
+    """Make a directory 0700 below one that exists; raise DirectoryUnfit when something else is there."""
+    path.mkdir(mode=0o700, exist_ok=True)
     if not stat.S_ISDIR(path.lstat().st_mode):
         raise DirectoryUnfit(f"{path} is not a directory: move it away")
     if stat.S_IMODE(path.lstat().st_mode) != 0o700:  # noqa: PLR2004 - a mode

@@ -21,7 +21,7 @@ RECALL_DEPTH = 60
 
 _SEED = 100
 _HELD_OUT = 200
-_NOISE = 1.25
+_NOISE = 1.5
 _WIDTHS = (60, 80, 100, 120, 160, 200, 240, 320, 400, 480, 640, 800, 1_200, 1_600, 2_400, 3_200, 4_800, 6_400, 10_000)
 _SAME_SIMILARITY = 1e-6
 
@@ -93,9 +93,10 @@ class Graph:
 
 
 def _held_out(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return seeded queries of length one that are not in the index: rows with noise, at a cosine of about 0.62.
+    """Return seeded queries of length one that are not in the index: rows with noise, at a cosine of about 0.55.
 
-    That is about as near as a question comes to the text that answers it (0.61 at the median over 735 questions).
+    The best unit of a real question lies at 0.61 (median of 735 questions). Nearer queries are easier: a width that is
+    enough at 0.8 finds 98 in 100 for real questions among 100,000 units, one that is enough at 0.55 finds 99.
     """
     generator = np.random.default_rng(_SEED)
     chosen = matrix[generator.integers(0, len(matrix), _HELD_OUT)]

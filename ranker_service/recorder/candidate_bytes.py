@@ -19,17 +19,16 @@ class CandidateEncoder:
     def __init__(self) -> None:
         self._unit_parts: dict[str, tuple[Unit, bytes]] = {}
 
-    def encode(self, candidate: Candidate) -> bytes:
-        """Return the bytes of `candidate_to_proto(candidate)`."""
+    def encode(self, candidate: Candidate) -> tuple[bytes, bytes]:
+        """Return the bytes of `candidate_to_proto(candidate)` in two parts."""
         unit = candidate.unit
         known = self._unit_parts.get(unit.unit_key)
-        if known is not None and known[0] is unit:
-            return known[1] + _stages_part(candidate)
-        if len(self._unit_parts) >= MOST_UNITS:
-            self._unit_parts.clear()
-        unit_part = candidate_to_proto(Candidate(unit)).SerializeToString()
-        self._unit_parts[unit.unit_key] = (unit, unit_part)
-        return unit_part + _stages_part(candidate)
+        if known is None or known[0] is not unit:
+            known = unit, candidate_to_proto(Candidate(unit)).SerializeToString()
+            if len(self._unit_parts) >= MOST_UNITS:
+                self._unit_parts.clear()
+            self._unit_parts[unit.unit_key] = known
+        return known[1], _stages_part(candidate)
 
 
 def _stages_part(candidate: Candidate) -> bytes:

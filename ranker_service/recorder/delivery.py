@@ -11,6 +11,7 @@ from ranker_service.recorder.backoff import LAST_SECONDS, Backoff
 from ranker_service.recorder.connection import CallEnd, Connection, follow
 from ranker_service.recorder.corpora import CorpusSpool
 from ranker_service.recorder.episode import Episode
+from ranker_service.recorder.frames import with_digest
 from ranker_service.recorder.journal import Journal, Pending
 from ranker_service.recorder.outbox import Announcement, Dispatch, Outbox
 from ranker_service.recorder.record import RecordDamaged
@@ -108,7 +109,7 @@ class RunDelivery:
         """Return a Run's frames as the journal holds them; none where it cannot be sent."""
         pending = dispatch.pending
         try:
-            frames = self._journal.read(pending).frames
+            frames = with_digest(pending.run_id, self._journal.read(pending).frames)
         except RecordDamaged as error:
             self.damaged.add()
             _LOG.warning("Run %s is lost, the journal is damaged: %s", pending.run_id, error)

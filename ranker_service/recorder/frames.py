@@ -1,7 +1,8 @@
 """A Run as the frames that history is sent, and a corpus as its frames. Each message is serialized once."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -18,9 +19,13 @@ from ranker_service.wire.convert import (
 )
 from ranktrail.history.v1 import history_service_pb2 as pb
 
+Pieces = list[bytes]
+"""Bytes that follow each other in one message."""
 RESOURCES_PER_FRAME = 256
 _LENGTH_DELIMITED = 2
 _CONTINUES = 0x80
+_CANDIDATES = pb.RecordRetrievalRunsRequest.CANDIDATES_FIELD_NUMBER
+_CANDIDATES_TAG = _CANDIDATES << 3 | _LENGTH_DELIMITED
 _MICROSECONDS = 1_000_000
 
 
@@ -37,37 +42,52 @@ def started_frame(trace: RunTrace) -> bytes:
     return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, started=started).SerializeToString()
 
 
-def run_frames(trace: RunTrace, encode: Callable[[Candidate], bytes]) -> list[bytes]:
-    """Return every frame of a terminal Run, `started` first."""
-    frames = [started_frame(trace)]
+def run_frames(trace: RunTrace, encode: Callable[[Candidate], tuple[bytes, ...]]) -> list[Pieces]:
+    """Return every frame of a terminal Run, `started` first, each in pieces. The last one lacks the candidates' digest.
+
+    The reply waits here: hundreds of kilobytes are joined once, where they are written, and digested when they are sent.
+    """
+    frames: list[Pieces] = [[started_frame(trace)]]
     if trace.revisions is not None:
         revisions = revisions_to_proto(trace.revisions)
-        frames.append(pb.RecordRetrievalRunsRequest(run_id=trace.run_id, revisions=revisions).SerializeToString())
-    digest = hashlib.sha256()
-    for content in candidate_frames(map(encode, trace.candidates)):
-        digest.update(content)
-        frames.append(_request(trace.run_id, pb.RecordRetrievalRunsRequest.CANDIDATES_FIELD_NUMBER, content))
-    frames.append(_finished_frame(trace, digest.hexdigest()))
+        frames.append([pb.RecordRetrievalRunsRequest(run_id=trace.run_id, revisions=revisions).SerializeToString()])
+    name = _run_id_field(trace.run_id)
+    for size, pieces in candidate_frames(map(encode, trace.candidates)):
+        frames.append([name, _field_head(_CANDIDATES, size), *pieces])
+    frames.append([_finished_frame(trace)])
     return frames
 
 
-def candidate_frames(candidates: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield serialized CandidateFrames of at most 256 candidates and, beyond the first candidate, at most 1 MiB.
+def candidate_frames(candidates: Iterable[tuple[bytes, ...]]) -> Iterator[tuple[int, Pieces]]:
+    """Yield CandidateFrames as their size and their pieces, from serialized candidates in pieces.
 
-    A frame is put together from its serialized candidates: a message that is made of messages copies each of them.
+    A frame has at most 256 candidates and, beyond the first one, at most 1 MiB.
     """
-    pieces: list[bytes] = []
+    pieces: Pieces = []
     count = size = 0
     for candidate in candidates:
-        head = _field_head(pb.CandidateFrame.CANDIDATES_FIELD_NUMBER, len(candidate))
-        more = len(head) + len(candidate)
-        if count and (count == CANDIDATES_PER_FRAME or size + more > FRAME_BYTES):
-            yield b"".join(pieces)
+        length = sum(map(len, candidate))
+        head = _field_head(pb.CandidateFrame.CANDIDATES_FIELD_NUMBER, length)
+        length += len(head)
+        if count and (count == CANDIDATES_PER_FRAME or size + length > FRAME_BYTES):
+            yield size, pieces
             pieces, count, size = [], 0, 0
-        pieces += (head, candidate)
-        count, size = count + 1, size + more
+        pieces += (head, *candidate)
+        count, size = count + 1, size + length
     if pieces:
-        yield b"".join(pieces)
+        yield size, pieces
+
+
+def with_digest(run_id: str, frames: Sequence[bytes]) -> list[bytes]:
+    """Return a Run's frames as they are sent: the last one with the digest over the CandidateFrames."""
+    begin = len(_run_id_field(run_id))
+    digest = hashlib.sha256()
+    for frame in frames:
+        if frame[begin] == _CANDIDATES_TAG:
+            digest.update(memoryview(frame)[_varint_end(frame, begin + 1) :])
+    last = pb.RecordRetrievalRunsRequest.FromString(frames[-1])
+    last.finished.candidates_digest = digest.hexdigest()
+    return [*frames[:-1], last.SerializeToString()]
 
 
 def corpus_frames(memory: EffectiveMemory) -> Iterator[bytes]:
@@ -81,7 +101,7 @@ def corpus_frames(memory: EffectiveMemory) -> Iterator[bytes]:
         yield pb.PutCorpusRequest(manifest=pb.ManifestFrame(resources=resources)).SerializeToString()
 
 
-def _finished_frame(trace: RunTrace, candidates_digest: str) -> bytes:
+def _finished_frame(trace: RunTrace) -> bytes:
     finished = pb.RunFinished(
         state=run_state_to_proto(trace.state),
         complete_time=None if trace.complete_time_us is None else _timestamp(trace.complete_time_us),
@@ -93,18 +113,17 @@ def _finished_frame(trace: RunTrace, candidates_digest: str) -> bytes:
         returned_fragment_count=trace.returned_fragment_count,
         returned_token_count=trace.returned_token_count,
         candidate_count=len(trace.candidates),
-        candidates_digest=candidates_digest,
     )
     return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, finished=finished).SerializeToString()
 
 
-def _request(run_id: str, number: int, content: bytes) -> bytes:
-    """Return a RecordRetrievalRunsRequest whose frame is serialized already."""
+def _run_id_field(run_id: str) -> bytes:
+    """Return what every frame of a Run begins with."""
     name = run_id.encode()
-    head = _field_head(pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER, len(name))
-    return b"".join([head, name, _field_head(number, len(content)), content])
+    return _field_head(pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER, len(name)) + name
 
 
+@lru_cache(maxsize=4_096)
 def _field_head(number: int, length: int) -> bytes:
     """Return what stands before the content of a field (protobuf.dev/programming-guides/encoding)."""
     return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(length)
@@ -117,6 +136,12 @@ def _varint(value: int) -> bytes:
         value //= _CONTINUES
     groups.append(value)
     return bytes(groups)
+
+
+def _varint_end(content: bytes, begin: int) -> int:
+    while content[begin] >= _CONTINUES:
+        begin += 1
+    return begin + 1
 
 
 def _timestamp(microseconds: int) -> Timestamp:

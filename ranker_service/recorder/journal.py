@@ -80,8 +80,8 @@ class Journal:
         with self._lock:
             return self._used()
 
-    def append(self, run_id: str, effective_memory_hash: str, frames: Sequence[bytes]) -> Pending:
-        """Write a Run; raise JournalFull or OSError, and then nothing of it is kept."""
+    def append(self, run_id: str, effective_memory_hash: str, frames: Sequence[Sequence[bytes]]) -> Pending:
+        """Write a Run, each frame given in pieces; raise JournalFull or OSError, and then nothing of it is kept."""
         pieces = record_pieces(run_id, effective_memory_hash, frames)
         length = sum(map(len, pieces))
         with self._lock:

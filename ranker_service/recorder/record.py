@@ -23,7 +23,7 @@ class RecordDamaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One Run: serialized RecordRetrievalRunsRequest frames in the order in which they are sent."""
+    """One Run: serialized RecordRetrievalRunsRequests in sending order, as `run_frames` made them."""
 
     run_id: str
     effective_memory_hash: str
@@ -48,16 +48,15 @@ class Damaged:
     torn: bool
 
 
-def record_pieces(run_id: str, effective_memory_hash: str, frames: Sequence[bytes]) -> list[bytes]:
-    """Return the record's bytes in pieces, to be written one after another."""
+def record_pieces(run_id: str, effective_memory_hash: str, frames: Sequence[Sequence[bytes]]) -> tuple[bytes, bytes]:
+    """Return what precedes the record's payload, and the payload; each frame is given in pieces."""
     pieces = [_short(run_id), _short(effective_memory_hash)]
     for frame in frames:
-        pieces += (_U32.pack(len(frame)), frame)
-    length = _U32.pack(sum(map(len, pieces)))
-    checksum = zlib.crc32(length)
-    for piece in pieces:
-        checksum = zlib.crc32(piece, checksum)
-    return [MAGIC, length, _U32.pack(checksum), *pieces]
+        pieces.append(_U32.pack(sum(map(len, frame))))
+        pieces += frame
+    payload = b"".join(pieces)
+    length = _U32.pack(len(payload))
+    return MAGIC + length + _U32.pack(zlib.crc32(payload, zlib.crc32(length))), payload
 
 
 def decode_record(content: bytes, offset: int = 0) -> tuple[RunRecord, int]:

@@ -17,7 +17,7 @@ from ranker_service.domain.digest import digest_of
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
 from ranker_service.recorder.candidate_bytes import CandidateEncoder
-from ranker_service.recorder.frames import corpus_frames, run_frames
+from ranker_service.recorder.frames import corpus_frames, run_frames, with_digest
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
 from tests.traces import a_failed_trace, a_memory, a_trace
@@ -27,7 +27,8 @@ TIMEOUT_SECONDS = 30.0
 
 def frames_of(trace: RunTrace) -> list[pb.RecordRetrievalRunsRequest]:
     """Return a Run's frames."""
-    return [pb.RecordRetrievalRunsRequest.FromString(frame) for frame in run_frames(trace, CandidateEncoder().encode)]
+    joined = [b"".join(pieces) for pieces in run_frames(trace, CandidateEncoder().encode)]
+    return [pb.RecordRetrievalRunsRequest.FromString(frame) for frame in with_digest(trace.run_id, joined)]
 
 
 def a_new_memory(bodies: dict[str, str]) -> EffectiveMemory:
@@ -118,7 +119,8 @@ class HistoryRecordingSuite:
             request = pb.GetRetrievalRunRequest(run_id=run_id)
             return history.GetRetrievalRun(request, timeout=TIMEOUT_SECONDS).run.state
         except grpc.RpcError as error:
-            assert error.code() is grpc.StatusCode.NOT_FOUND  # type: ignore[attr-defined]
+            if error.code() is not grpc.StatusCode.NOT_FOUND:  # type: ignore[attr-defined]
+                raise
             return None
 
     def test_a_whole_run_is_recorded_with_every_candidate(

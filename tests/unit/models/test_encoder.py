@@ -47,8 +47,8 @@ def test_a_batch_changes_no_bit(encoder: TransformerEncoder) -> None:
 
 
 @pytest.mark.slow
-def test_a_batch_changes_no_bit_at_any_length(encoder: TransformerEncoder) -> None:
-    require_batches_to_change_nothing(encoder, range(3, 257))
+def test_a_batch_changes_no_bit_at_many_lengths(encoder: TransformerEncoder) -> None:
+    require_batches_to_change_nothing(encoder, (*range(3, 65), *range(65, 257, 9)))
 
 
 def test_a_text_is_the_same_alone_in_a_batch_and_beside_longer_ones(encoder: TransformerEncoder) -> None:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from ranker_service.domain.candidate import Candidate, DeltaAction, ExclusionReason
 from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
 from ranker_service.domain.resource import EffectiveMemory
+from ranker_service.domain.trace import RunTrace
 from ranker_service.recorder.candidate_bytes import MOST_UNITS, CandidateEncoder
-from ranker_service.recorder.frames import candidate_frames, corpus_frames, run_frames, started_frame
+from ranker_service.recorder.frames import candidate_frames, corpus_frames, run_frames, started_frame, with_digest
 from ranker_service.wire.convert import candidate_to_proto
 from ranktrail.history.v1 import history_service_pb2 as pb
 from tests.builders import a_candidate, a_resource, a_unit
@@ -18,6 +19,16 @@ from tests.traces import a_failed_trace, a_memory, a_trace, some_candidates
 FOUR_MIB = 4 * 1024 * 1024
 ranks = st.none() | st.integers(1, 500)
 scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+def sent(trace: RunTrace) -> list[bytes]:
+    """Return a Run's frames as history gets them."""
+    joined = [b"".join(pieces) for pieces in run_frames(trace, CandidateEncoder().encode)]
+    return with_digest(trace.run_id, joined)
+
+
+def encoded(encoder: CandidateEncoder, candidate: Candidate) -> bytes:
+    return b"".join(encoder.encode(candidate))
 
 
 def parsed(frames: list[bytes]) -> list[pb.RecordRetrievalRunsRequest]:
@@ -44,8 +55,8 @@ def parsed(frames: list[bytes]) -> list[pb.RecordRetrievalRunsRequest]:
 def test_a_candidate_in_two_parts_is_the_message_in_one(candidate: Candidate) -> None:
     encoder = CandidateEncoder()
     whole = candidate_to_proto(candidate).SerializeToString(deterministic=True)
-    assert encoder.encode(candidate) == whole
-    assert encoder.encode(candidate) == whole
+    assert encoded(encoder, candidate) == whole
+    assert encoded(encoder, candidate) == whole
 
 
 def test_every_field_of_a_candidate_travels() -> None:
@@ -58,7 +69,7 @@ def test_every_field_of_a_candidate_travels() -> None:
     candidate = a_candidate(
         **values, reranker_truncated=True, final_stage="rrf", selected=True, exclusion_reason=ExclusionReason.OVERLAP
     )
-    assert CandidateEncoder().encode(candidate) == candidate_to_proto(candidate).SerializeToString()
+    assert encoded(CandidateEncoder(), candidate) == candidate_to_proto(candidate).SerializeToString()
 
 
 def test_a_unit_that_changed_under_its_key_is_not_confused_with_the_one_before() -> None:
@@ -66,7 +77,7 @@ def test_a_unit_that_changed_under_its_key_is_not_confused_with_the_one_before()
     before, after = a_candidate(a_unit(text="before")), a_candidate(a_unit(text="after"))
     assert before.unit.unit_key == after.unit.unit_key
     for candidate in (before, after, before):
-        assert encoder.encode(candidate) == candidate_to_proto(candidate).SerializeToString()
+        assert encoded(encoder, candidate) == candidate_to_proto(candidate).SerializeToString()
 
 
 def test_the_encoder_remembers_a_bounded_number_of_units() -> None:
@@ -78,7 +89,7 @@ def test_the_encoder_remembers_a_bounded_number_of_units() -> None:
 
 def test_a_run_is_started_revisions_candidates_and_finished_with_counts_and_digest() -> None:
     trace = a_trace("run-1", candidates=5)
-    frames = parsed(run_frames(trace, CandidateEncoder().encode))
+    frames = parsed(sent(trace))
     assert [frame.WhichOneof("frame") for frame in frames] == ["started", "revisions", "candidates", "finished"]
     assert {frame.run_id for frame in frames} == {"run-1"}
     assert list(frames[2].candidates.candidates) == [candidate_to_proto(c) for c in trace.candidates]
@@ -90,7 +101,7 @@ def test_a_run_is_started_revisions_candidates_and_finished_with_counts_and_dige
 
 
 def test_a_run_that_failed_before_its_memory_was_known_has_no_revisions_and_no_candidates() -> None:
-    frames = parsed(run_frames(a_failed_trace("run-1"), CandidateEncoder().encode))
+    frames = parsed(sent(a_failed_trace("run-1")))
     assert [frame.WhichOneof("frame") for frame in frames] == ["started", "finished"]
     assert frames[1].finished.failure.code == "project_not_found"
     assert frames[1].finished.candidates_digest == hashlib.sha256(b"").hexdigest()
@@ -99,7 +110,7 @@ def test_a_run_that_failed_before_its_memory_was_known_has_no_revisions_and_no_c
 
 def test_the_announcement_is_the_first_frame() -> None:
     trace = a_trace("run-1")
-    assert run_frames(trace, CandidateEncoder().encode)[0] == started_frame(trace)
+    assert sent(trace)[0] == started_frame(trace)
 
 
 def test_five_hundred_candidates_as_large_as_they_get_stay_well_below_the_message_limit() -> None:
@@ -109,7 +120,7 @@ def test_five_hundred_candidates_as_large_as_they_get_stay_well_below_the_messag
     )
     trace = a_trace("run-1", candidates=0)
     trace.candidates = (a_candidate(unit, final_rank=1),) * 500
-    frames = run_frames(trace, CandidateEncoder().encode)
+    frames = sent(trace)
     assert max(map(len, frames)) < FOUR_MIB // 3
     received = [f.candidates for f in parsed(frames) if f.WhichOneof("frame") == "candidates"]
     assert sum(len(frame.candidates) for frame in received) == 500
@@ -121,18 +132,19 @@ def test_five_hundred_candidates_as_large_as_they_get_stay_well_below_the_messag
 def test_frames_hold_at_most_256_candidates_and_one_mebibyte_unless_one_alone_is_larger(
     large: list[int], small: int
 ) -> None:
-    candidates = [bytes(size) for size in large] + [b""] * small
-    frames = [frame or pb.CandidateFrame.FromString(b"") for frame in candidate_frames(candidates)]
-    for frame in frames:
-        assert len(frame) <= FRAME_BYTES
-        assert frame.count(b"\n") <= CANDIDATES_PER_FRAME or large
-    assert bool(frames) == bool(candidates)
+    candidates = [(bytes(size),) for size in large] + [(b"",)] * small
+    frames = list(candidate_frames(candidates))
+    for size, pieces in frames:
+        assert size == sum(map(len, pieces)) <= FRAME_BYTES
+        assert len(pieces) // 2 <= CANDIDATES_PER_FRAME
+    contents = [content for _, pieces in frames for content in pieces[1::2]]
+    assert contents == [content for (content,) in candidates]
 
 
 def test_257_candidates_take_two_frames() -> None:
     encoded = map(CandidateEncoder().encode, some_candidates(a_memory(), 257))
-    counts = [len(pb.CandidateFrame.FromString(frame).candidates) for frame in candidate_frames(encoded)]
-    assert counts == [256, 1]
+    frames = [pb.CandidateFrame.FromString(b"".join(pieces)) for _, pieces in candidate_frames(encoded)]
+    assert [len(frame.candidates) for frame in frames] == [256, 1]
 
 
 def test_a_manifest_travels_in_order_in_frames_of_at_most_256() -> None:

@@ -12,7 +12,7 @@ from ranker_service.recorder.journal import SPENT_BYTES, Journal, JournalFull, J
 from ranker_service.recorder.record import RecordDamaged
 
 LIMIT = 10 * 1024 * 1024
-FRAMES = [b"started", b"candidates" * 20, b"finished"]
+FRAMES = [[b"started"], [b"candidates" * 10, b"candidates" * 10], [b"finished"]]
 
 
 def an_open_journal(directory: Path, limit: int = LIMIT, count: int = 0) -> tuple[Journal, list[Pending]]:
@@ -42,7 +42,7 @@ def test_runs_that_were_not_confirmed_come_back_oldest_first(tmp_path: Path) -> 
     assert [pending.run_id for pending in recovered] == ["run-0", "run-2", "run-4"]
     assert recovered == sorted(recovered)
     assert [pending.effective_memory_hash for pending in recovered] == ["a" * 64] * 3
-    assert again.read(recovered[0]).frames == tuple(FRAMES)
+    assert again.read(recovered[0]).frames == tuple(map(b"".join, FRAMES))
     assert again.pending_count == 3
 
 
@@ -149,7 +149,7 @@ def test_after_a_write_that_could_not_be_undone_the_next_run_is_still_found(
 
 def test_segments_whose_runs_are_confirmed_are_deleted_and_the_others_stay(tmp_path: Path) -> None:
     journal = Journal(tmp_path, 16 * 4_096)  # segments of 4 KiB
-    kept = [journal.append(f"run-{i}", "", [bytes(1_800)]) for i in range(6)]
+    kept = [journal.append(f"run-{i}", "", [[bytes(1_800)]]) for i in range(6)]
     segments = sorted({pending.segment for pending in kept})
     assert len(segments) == 3
     for pending in kept:
@@ -164,7 +164,7 @@ def test_segments_whose_runs_are_confirmed_are_deleted_and_the_others_stay(tmp_p
 def test_a_journal_that_history_keeps_up_with_stays_small(tmp_path: Path) -> None:
     journal = Journal(tmp_path, LIMIT)
     for i in range(40):
-        journal.acknowledge(journal.append(f"run-{i}", "", [bytes(150_000)]))
+        journal.acknowledge(journal.append(f"run-{i}", "", [[bytes(150_000)]]))
         assert journal.used_bytes < SPENT_BYTES + 150_000
     journal.retire_idle()
     assert journal.used_bytes == 0
@@ -276,13 +276,13 @@ def test_syncing_reaches_every_segment_and_the_directory_and_survives_deletions(
         "ranker_service.recorder.journal._sync", lambda fd: synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
     )
     journal = Journal(tmp_path, 16 * 4_096)
-    kept = [journal.append(f"run-{i}", "", [bytes(3_000)]) for i in range(3)]
+    kept = [journal.append(f"run-{i}", "", [[bytes(3_000)]]) for i in range(3)]
     journal.sync()
     assert synced == ["0000000001.journal", "0000000002.journal", "0000000003.journal", tmp_path.name]
     synced.clear()
     journal.sync()
     assert synced == []
-    journal.append("run-3", "", [bytes(10)])
+    journal.append("run-3", "", [[bytes(10)]])
     journal.acknowledge(kept[0])
     journal.sync()
     assert synced == ["0000000003.journal"]

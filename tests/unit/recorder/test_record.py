@@ -10,7 +10,7 @@ records = st.builds(RunRecord, texts, st.sampled_from(["", "a" * 64]), st.lists(
 
 
 def encoded(record: RunRecord) -> bytes:
-    return b"".join(record_pieces(record.run_id, record.effective_memory_hash, record.frames))
+    return b"".join(record_pieces(record.run_id, record.effective_memory_hash, [[frame] for frame in record.frames]))
 
 
 def found(content: bytes) -> list[RunRecord]:
