@@ -7,11 +7,10 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from ranktrail_serving.errors import StartRefused
-
 from history_service.bootstrap import HistoryService
 from history_service.config import read_config
-from history_service.domain.errors import StoreUnusable
+from history_service.domain.errors import HistoryError
+from ranktrail_serving.errors import StartRefused
 
 logger = logging.getLogger("history_service")
 
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         config = read_config(arguments)
         service = HistoryService(config)
-    except (StartRefused, StoreUnusable) as error:
+    except (StartRefused, HistoryError) as error:
         sys.stderr.write(f"history: {error}\n")
         return EXIT_REFUSED
     with service:

@@ -10,15 +10,9 @@ from pathlib import Path
 from typing import Self
 
 import grpc
-from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
-from ranktrail.history.v1 import history_service_pb2_grpc
-from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
-from ranktrail_serving.interceptor import CallInterceptor
-from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.listener import LoopbackAddress, UnixAddress
-from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 from history_service.config import Config
+from history_service.domain.errors import DirectoryUnfit
 from history_service.rpc import evaluation_servicer, history_servicer
 from history_service.rpc.reasons import row_of
 from history_service.store.blobs import BlobStore
@@ -32,6 +26,13 @@ from history_service.use_cases.read_runs import ReadRuns
 from history_service.use_cases.record_run import RecordRun
 from history_service.use_cases.recover_interrupted import Abandonment, recover_interrupted
 from history_service.use_cases.watch_runs import WatchRuns
+from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
+from ranktrail.history.v1 import history_service_pb2_grpc
+from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.interceptor import CallInterceptor
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.listener import LoopbackAddress, UnixAddress
+from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,16 @@ class HistoryService:
     """The whole service of one data directory, from lock to listener. Close it, whatever happens."""
 
     def __init__(self, config: Config) -> None:
-        """Take the data directory, open it, fail interrupted Runs and bind the address; raise StartRefused."""
+        """Take the data directory, open it, fail interrupted Runs and bind the address.
+
+        Raise StoreUnusable, WriteFailed or the edge's StartRefused when one of these cannot be done.
+        """
+        try:
+            self._open(config)
+        except OSError as error:
+            raise DirectoryUnfit(f"data directory {config.data_dir} cannot be used: {error}") from error
+
+    def _open(self, config: Config) -> None:
         with ExitStack() as opening:
             directory = make_private_tree(config.data_dir, "history")
             opening.callback(lock_directory(directory).release)

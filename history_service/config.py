@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
 from ranktrail_serving.listener import Address, parse_address
 
 DEFAULT_GRACE_SECONDS = 30.0

@@ -1,5 +1,6 @@
 """Evaluation Cases: a query and a frozen corpus, pinned from one Run, and what people judged of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -33,3 +34,18 @@ class Judgment:
     missed: bool
     notes: str
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentVersion:
+    """One version of a case's judgments; version 1 is the empty set of no author that a case begins with."""
+
+    judgment_version: int
+    author: str
+    judge_time_us: int
+    judgments: tuple[Judgment, ...]
+
+
+def in_order(judgments: Iterable[Judgment]) -> list[Judgment]:
+    """Return judgments by resource_id and unit_key, the one of the whole resource before those of its units."""
+    return sorted(judgments, key=lambda one: (one.resource_id, one.unit_key is not None, one.unit_key or ""))

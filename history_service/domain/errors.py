@@ -4,8 +4,11 @@ HistoryError
 ├── FieldInvalid               a field of the request is wrong
 ├── PageTokenInvalid
 ├── RunNotFound
+├── CaseNotFound
 ├── ResourceNotFound
 ├── RunConflict                another trace under the id of a recorded Run
+├── RunNotSucceeded            a case cannot be made of it
+├── JudgmentConflict           a case's judgments were replaced meanwhile
 ├── CorpusNotFound             a Run whose Effective Memory is not stored
 ├── BlobDigestMismatch         bytes that are not what their digest says, as sent
 ├── BlobCorrupt                the same, as stored
@@ -47,6 +50,14 @@ class RunNotFound(HistoryError):
         self.run_id = run_id
 
 
+class CaseNotFound(HistoryError):
+    """No case has this id."""
+
+    def __init__(self, case_id: str) -> None:
+        super().__init__(f"case_id {case_id!r} is not known: it was never made, or it was deleted")
+        self.case_id = case_id
+
+
 class ResourceNotFound(HistoryError):
     """The Run's Effective Memory has no such resource."""
 
@@ -61,6 +72,34 @@ class RunConflict(HistoryError):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"run_id {run_id!r} is recorded with another trace: give each Run an id of its own")
         self.run_id = run_id
+
+
+class RunNotSucceeded(HistoryError):
+    """A case can be made of a succeeded Run only; `state` is the JSON word of the Run's state."""
+
+    def __init__(self, run_id: str, state: str) -> None:
+        advice = "wait for its end" if state == "running" else "choose a Run that succeeded"
+        super().__init__(f"run_id {run_id!r} is {state}: {advice}")
+        self.run_id = run_id
+        self.state = state
+
+
+class JudgmentConflict(HistoryError):
+    """The caller saw another version of a case's judgments than the present one.
+
+    `author` and `update_time_us` are those of the present version.
+    """
+
+    def __init__(self, case_id: str, expected: int, current: int, author: str, update_time_us: int) -> None:
+        super().__init__(
+            f"expected_judgment_version is {expected} and the case is at {current}: "
+            "read its judgments again and send yours with that version"
+        )
+        self.case_id = case_id
+        self.expected = expected
+        self.current = current
+        self.author = author
+        self.update_time_us = update_time_us
 
 
 class CorpusNotFound(HistoryError):

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import orjson
-from ranktrail.history.v1 import history_service_pb2
-from ranktrail.trace.v1 import trace_pb2
 
 from history_service.domain import limits
 from history_service.domain.errors import FieldInvalid
@@ -18,6 +16,8 @@ from history_service.rpc.words import (
     LAYER_NUMBERS,
     LAYERS,
 )
+from ranktrail.history.v1 import history_service_pb2
+from ranktrail.trace.v1 import trace_pb2
 
 _RULES: dict[str, rules.ColumnRule] = {
     "unit_key": rules.text_rule(limits.MAX_UNIT_KEY_BYTES),

@@ -1,9 +1,5 @@
 """Messages to domain values and back. What comes in is checked here, field by field."""
 
-from ranktrail.evaluation.v1 import evaluation_service_pb2
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.trace.v1 import trace_pb2
-
 from history_service.domain import limits
 from history_service.domain.case import EvaluationCase, Judgment
 from history_service.domain.errors import FieldInvalid
@@ -19,6 +15,9 @@ from history_service.domain.run import (
 )
 from history_service.rpc.fields import checked_count, checked_digest, checked_text, microseconds, timestamp
 from history_service.rpc.words import JUDGMENT_SOURCE_NUMBERS, RUN_STATE_NUMBERS, RUN_STATES
+from ranktrail.evaluation.v1 import evaluation_service_pb2
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.trace.v1 import trace_pb2
 
 _REVISION_TEXTS = (
     "index_revision",

@@ -3,9 +3,9 @@
 from typing import Any, NoReturn
 
 import grpc
-from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 
 from history_service.domain.errors import MethodNotServed
+from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 
 SERVICE = "ranktrail.evaluation.v1.EvaluationService"
 

@@ -5,10 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.history.v1 import history_service_pb2_grpc
-from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.server import Stopping
 
 from history_service.domain.errors import MethodNotServed
 from history_service.domain.limits import MAX_PROJECT_ID_BYTES, MAX_RESOURCE_ID_BYTES
@@ -25,6 +21,10 @@ from history_service.use_cases.read_runs import ReadRuns
 from history_service.use_cases.record_run import RecordRun
 from history_service.use_cases.recover_interrupted import Abandonment
 from history_service.use_cases.watch_runs import WatchRuns
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.history.v1 import history_service_pb2_grpc
+from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.server import Stopping
 
 SERVICE = "ranktrail.history.v1.HistoryService"
 RECORD_METHOD = f"/{SERVICE}/RecordRetrievalRuns"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from grpc import StatusCode
-from ranktrail_serving.reasons import rows
-from ranktrail_serving.status import INTERNAL, ErrorRow
 
 from history_service.domain import errors
+from ranktrail_serving.reasons import rows
+from ranktrail_serving.status import INTERNAL, ErrorRow
 
 
 def _field(error: errors.FieldInvalid) -> dict[str, str]:

@@ -6,11 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, wait
 
 import grpc
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail_serving.errors import Overloaded, RequestUnparsable
-from ranktrail_serving.interceptor import Requests
-from ranktrail_serving.status import INTERNAL, INTERNAL_MESSAGE, metadata_of, sent_text
-from ranktrail_serving.wire_walk import top_level_text
 
 from history_service.domain.errors import FieldInvalid
 from history_service.domain.limits import MAX_UNANSWERED_RUNS
@@ -21,6 +16,11 @@ from history_service.rpc.reasons import row_of
 from history_service.use_cases.assemble_run import RunAssembly
 from history_service.use_cases.record_run import RecordRun
 from history_service.use_cases.recover_interrupted import Abandonment
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail_serving.errors import Overloaded, RequestUnparsable
+from ranktrail_serving.interceptor import Requests
+from ranktrail_serving.status import INTERNAL, INTERNAL_MESSAGE, metadata_of, sent_text
+from ranktrail_serving.wire_walk import top_level_text
 
 _RUN_ID_NUMBER = pb.RecordRetrievalRunsRequest.RUN_ID_FIELD_NUMBER
 _Outcome = tuple[str, bool | Exception]
@@ -36,7 +36,7 @@ class RecordingStream:
         self._assemblies: dict[str, RunAssembly] = {}
         self._outcomes: queue.SimpleQueue[_Outcome | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._unanswered = 0
+        self._pending = 0
         self._ended = False
         self._failure: Exception | None = None
         self._begun: list[Future[None]] = []
@@ -52,7 +52,7 @@ class RecordingStream:
     def end(self) -> None:
         """Take no more frames, and end once every finished Run is answered. May be called from any thread."""
         with self._lock:
-            if not self._ended and self._unanswered == 0:
+            if not self._ended and self._pending == 0:
                 self._outcomes.put(None)
             self._ended = True
 
@@ -105,13 +105,14 @@ class RecordingStream:
         future = self._record.finish(assembly.finish(run_end(message)))
         del self._assemblies[assembly.run_id]
         with self._lock:
-            self._unanswered += 1
+            self._pending += 1
         future.add_done_callback(lambda done: self._answer(assembly.run_id, _result(done)))
 
     def _assembly(self, run_id: str) -> RunAssembly:
         assembly = self._assemblies.get(run_id)
         if assembly is None:
-            if len(self._assemblies) + self._unanswered >= MAX_UNANSWERED_RUNS:
+            # An answer leaves the queue once the one before it was sent: who reads none is held to the limit too.
+            if len(self._assemblies) + self._pending + self._outcomes.qsize() >= MAX_UNANSWERED_RUNS:
                 raise Overloaded("Runs of this stream begun and not answered", MAX_UNANSWERED_RUNS)
             assembly = self._assemblies[run_id] = RunAssembly(run_id)
             self._abandonment.hold(run_id)
@@ -130,15 +131,15 @@ class RecordingStream:
     def _answer_refused(self, assembly: RunAssembly) -> None:
         del self._assemblies[assembly.run_id]
         with self._lock:
-            self._unanswered += 1
+            self._pending += 1
         self._answer(assembly.run_id, assembly.problem or FieldInvalid("finished", "is wrong"))
 
     def _answer(self, run_id: str, result: bool | Exception) -> None:
         self._abandonment.let_go([run_id], finished=isinstance(result, bool))
         with self._lock:
-            self._unanswered -= 1
+            self._pending -= 1
             self._outcomes.put((run_id, result))
-            if self._ended and self._unanswered == 0:
+            if self._ended and self._pending == 0:
                 self._outcomes.put(None)
 
 

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail.trace.v1 import trace_pb2
-
 from history_service.domain import limits
 from history_service.domain.corpus import Resource
 from history_service.domain.errors import FieldInvalid
@@ -12,6 +9,8 @@ from history_service.rpc import column_rules as rules
 from history_service.rpc.fields import checked_count, checked_digest, checked_text
 from history_service.rpc.words import LAYER_NUMBERS, LAYERS, PARSE_STATE_NUMBERS, PARSE_STATES
 from history_service.use_cases.put_corpus import CorpusStart
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail.trace.v1 import trace_pb2
 
 _SIZE_RULE = rules.ColumnRule(
     lambda column: min(column) >= 0 and max(column) <= limits.MAX_RESOURCE_BYTES,

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from ranktrail.history.v1 import history_service_pb2 as pb
-from ranktrail_serving.interceptor import Requests
-
 from history_service.domain.errors import FieldInvalid
 from history_service.domain.limits import MAX_BLOB_FRAME_BYTES, MAX_DIGESTS_PER_MESSAGE
 from history_service.rpc.resources import corpus_start, resources
 from history_service.use_cases.put_corpus import CorpusUpload, PutCorpus
+from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail_serving.interceptor import Requests
 
 
 def uploads(requests: Requests, put: PutCorpus) -> Iterator[pb.PutCorpusResponse]:

@@ -1,10 +1,9 @@
 """Enum numbers as their stable JSON words, and back. None stands for unspecified."""
 
+from history_service.domain.run import RunState
 from ranktrail.evaluation.v1 import evaluation_service_pb2
 from ranktrail.history.v1 import history_service_pb2
 from ranktrail.trace.v1 import trace_pb2
-
-from history_service.domain.run import RunState
 
 RUN_STATES: dict[int, RunState] = {
     history_service_pb2.RetrievalRun.STATE_RUNNING: RunState.RUNNING,

@@ -21,7 +21,8 @@ from history_service.store.directory import make_private_directory, sync_directo
 
 logger = logging.getLogger(__name__)
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Not waiting matters only for what is no file, such as a pipe that somebody planted.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DRAFT_PREFIX = ".draft-"
 SYNCERS = 16
@@ -73,7 +74,7 @@ class BlobStore:
         except OSError as error:
             raise BlobCorrupt(digest, f"cannot be read ({error.strerror})") from error
         with os.fdopen(descriptor, "rb") as file:
-            content = file.read()
+            content = file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
         if digest_of(content) != digest:
             raise BlobCorrupt(digest, "its bytes have another digest")
         return content
@@ -88,6 +89,11 @@ class BlobStore:
         except FileNotFoundError:
             return 0
         return size
+
+    def listed(self) -> Iterator[set[str]]:
+        """Yield the digests that have a file, one directory after another."""
+        for directory in sorted(self._root.glob("??")):
+            yield {name for name in os.listdir(directory) if is_digest(name) and name.startswith(directory.name)}
 
     def batch(self) -> "BlobBatch":
         """Begin to write bodies."""

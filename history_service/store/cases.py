@@ -1,40 +1,118 @@
-"""Evaluation Cases and their judgments: reading."""
+"""Evaluation Cases: reading and writing. What writes runs inside one write transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from peewee import fn
 
-from history_service.domain.case import EvaluationCase, Judgment
+from history_service.domain.case import EvaluationCase
 from history_service.store.connection import Connection
-from history_service.store.tables import CASE_COLUMNS, CASES, CORPORA, JUDGMENT_COLUMNS, JUDGMENTS, RUNS
+from history_service.store.tables import CASE_COLUMNS, CASES, CORPORA, RUNS
+
+Position = tuple[int, int]
+"""(create_time_us, sequence) of the last case of a page."""
+_IDS_PER_QUERY = 500
+"""Values of one IN list; below every limit on variables that SQLite is built with."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A case and the keys of its rows: the sequences of the case and of the Run that it pins."""
+
+    sequence: int
+    run_sequence: int
+    case: EvaluationCase
 
 
 def case_of_run(db: Connection, run_id: str) -> EvaluationCase | None:
     """Return the case that pins the Run."""
-    source = CASES.join(CORPORA, on=(CORPORA.corpus_hash == CASES.corpus_hash))
-    source = source.join(RUNS, on=(RUNS.sequence == CASES.run_sequence))
-    columns = [getattr(CASES, name) for name in CASE_COLUMNS]
-    query = source.select(*columns, CORPORA.resource_count).where(RUNS.run_id == run_id)
-    row = next(iter(query.tuples().execute(db)), None)
-    if row is None:
-        return None
-    values = dict(zip((*CASE_COLUMNS, "resource_count"), row, strict=True))
-    values["human_judged"] = bool(values["human_judged"])
-    return EvaluationCase(run_id=run_id, **values)
+    return _only(_cases(db, _select().where(RUNS.run_id == run_id)))
 
 
-def present_judgments(db: Connection, case: EvaluationCase) -> list[Judgment]:
-    """Return the judgments of a case's present version, by resource_id and unit_key, resource-level ones first."""
-    source = JUDGMENTS.join(CASES, on=(CASES.sequence == JUDGMENTS.case_sequence))
-    query = source.select(*(getattr(JUDGMENTS, name) for name in JUDGMENT_COLUMNS)).where(
-        CASES.case_id == case.case_id,
-        JUDGMENTS.judgment_version == case.judgment_version,
-        JUDGMENTS.position > 0,
-    )
-    ordered = query.order_by(JUDGMENTS.resource_id, JUDGMENTS.unit_key)
-    rows = ordered.tuples().execute(db)
-    return [Judgment(id_, key, grade, bool(missed), notes, source) for id_, key, grade, missed, notes, source in rows]
+def case_by_id(db: Connection, case_id: str) -> StoredCase | None:
+    """Return the case of this id."""
+    return _only(_stored(db, _select().where(CASES.case_id == case_id)))
+
+
+def page_of_cases(
+    db: Connection, project_id: str | None, category: str | None, after: Position | None, limit: int
+) -> list[StoredCase]:
+    """Return at most `limit` cases, newest first (by create time, then arrival), that follow the position `after`."""
+    query = _select().order_by(CASES.create_time_us.desc(), CASES.sequence.desc()).limit(limit)
+    if project_id is not None:
+        query = query.where(CASES.project_id == project_id)
+    if category is not None:
+        query = query.where(CASES.category == category)
+    if after is not None:
+        time_us, sequence = after
+        # The first condition bounds the index range; the second leaves out what the page before held of that time.
+        query = query.where(CASES.create_time_us <= time_us)
+        query = query.where((CASES.create_time_us < time_us) | (CASES.sequence < sequence))
+    return _stored(db, query)
+
+
+def all_cases(db: Connection, project_id: str | None) -> list[StoredCase]:
+    """Return all cases, of one project or of all, those of one corpus together."""
+    query = _select().order_by(CASES.corpus_hash, CASES.sequence)
+    return _stored(db, query if project_id is None else query.where(CASES.project_id == project_id))
+
+
+def cases_by_id(db: Connection, case_ids: Sequence[str]) -> list[StoredCase]:
+    """Return those of the cases that there are, those of one corpus together."""
+    found: list[StoredCase] = []
+    for start in range(0, len(case_ids), _IDS_PER_QUERY):
+        found += _stored(db, _select().where(CASES.case_id.in_(case_ids[start : start + _IDS_PER_QUERY])))
+    return sorted(found, key=lambda stored: (stored.case.corpus_hash, stored.sequence))
+
+
+def insert_case(db: Connection, case: EvaluationCase, run_sequence: int) -> int:
+    """Insert a case whose corpus is frozen, pinning its Run; return its sequence."""
+    values = {name: getattr(case, name) for name in CASE_COLUMNS}
+    return int(CASES.insert({**values, "run_sequence": run_sequence}).execute(db))
+
+
+def raise_version(db: Connection, case: EvaluationCase, expected: int) -> bool:
+    """Set what a case says of its present judgments, if its version is the expected one; return whether it was."""
+    changes = ("judgment_version", "judgment_count", "human_judged", "judge_time_us", "judgment_author")
+    query = CASES.update({name: getattr(case, name) for name in changes})
+    return bool(query.where(_at_version(case.case_id, expected)).execute(db))
+
+
+def delete_case(db: Connection, case_id: str, expected: int) -> bool:
+    """Delete a case with its judgments, if its version is the expected one; return whether it was."""
+    return bool(CASES.delete().where(_at_version(case_id, expected)).execute(db))
 
 
 def count_cases(db: Connection) -> int:
     """Return how many cases there are."""
     ((count,),) = CASES.select(fn.COUNT(CASES.sequence)).tuples().execute(db)
     return int(count)
+
+
+def _at_version(case_id: str, version: int) -> Any:
+    return (CASES.case_id == case_id) & (CASES.judgment_version == version)
+
+
+def _select() -> Any:
+    source = CASES.join(CORPORA, on=(CORPORA.corpus_hash == CASES.corpus_hash))
+    source = source.join(RUNS, on=(RUNS.sequence == CASES.run_sequence))
+    columns = [getattr(CASES, name) for name in ("sequence", "run_sequence", *CASE_COLUMNS)]
+    return source.select(*columns, CORPORA.resource_count, RUNS.run_id)
+
+
+def _stored(db: Connection, query: Any) -> list[StoredCase]:
+    return [StoredCase(row[0], row[1], _case(row[2:])) for row in query.tuples().execute(db)]
+
+
+def _cases(db: Connection, query: Any) -> list[EvaluationCase]:
+    return [stored.case for stored in _stored(db, query)]
+
+
+def _case(row: Sequence[Any]) -> EvaluationCase:
+    values = dict(zip((*CASE_COLUMNS, "resource_count", "run_id"), row, strict=True))
+    return EvaluationCase(**values | {"human_judged": bool(values["human_judged"])})
+
+
+def _only(found: Sequence[Any]) -> Any:
+    return found[0] if found else None

@@ -1,13 +1,13 @@
 """The data directory: owner-only at every level, on a disk that locks, and served by one process."""
 
+import contextlib
 import os
 import re
 import stat
 from pathlib import Path
 
-from ranktrail_serving.file_lock import FileLock
-
 from history_service.domain.errors import DirectoryUnfit
+from ranktrail_serving.file_lock import FileLock
 
 NETWORK_FILE_SYSTEMS = frozenset(
     {
@@ -31,7 +31,8 @@ MOUNTS = Path("/proc/self/mounts")
 
 def make_private_directory(path: Path) -> None:
     """Make a directory 0700 below one that exists; raise DirectoryUnfit when something else is there."""
-    path.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
     if not stat.S_ISDIR(path.lstat().st_mode):
         raise DirectoryUnfit(f"{path} is not a directory: move it away")
     if stat.S_IMODE(path.lstat().st_mode) != 0o700:  # noqa: PLR2004 - a mode
@@ -45,10 +46,12 @@ def make_private_tree(top: Path, *names: str) -> Path:
     """
     for missing in reversed([path for path in (top, *top.parents) if not path.exists()]):
         make_private_directory(missing)
+        sync_directory(missing.parent)
     path = top
     for name in names:
         path = path / name
         make_private_directory(path)
+        sync_directory(path.parent)
     return path
 
 

@@ -98,7 +98,9 @@ def _conditions(which: RunFilter) -> list[Any]:
     if which.query_text is not None:
         conditions.append(fn.instr(RUNS.query_folded, folded(which.query_text)) > 0)
     if which.pinned is not None:
-        conditions.append(CASES.case_id.is_null(not which.pinned))
+        # Few Runs are pinned, so they are looked up; the unpinned are met on the way.
+        pinned = RUNS.sequence.in_(CASES.select(CASES.run_sequence))
+        conditions.append(pinned if which.pinned else CASES.case_id.is_null())
     return conditions
 
 

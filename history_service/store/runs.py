@@ -104,10 +104,10 @@ def insert_candidates(db: Connection, sequence: int, candidates: tuple[Candidate
 
 def interrupt_runs(db: Connection, run_ids: Iterable[str] | None, failure: Failure, now_us: int) -> int:
     """Make running Runs failed, of these ids or all; return how many."""
-    query = RUNS.select(RUNS.sequence).where(RUNS.state == RunState.RUNNING.value).order_by(RUNS.sequence)
-    if run_ids is not None:
-        query = query.where(RUNS.run_id.in_(list(run_ids)))
-    sequences = [sequence for (sequence,) in query.tuples().execute(db)]
+    query = RUNS.select(RUNS.sequence, RUNS.run_id).where(RUNS.state == RunState.RUNNING.value)
+    running = query.order_by(RUNS.sequence).tuples().execute(db)
+    chosen = None if run_ids is None else frozenset(run_ids)
+    sequences = [sequence for sequence, run_id in running if chosen is None or run_id in chosen]
     for sequence in sequences:
         state = (RunState.FAILED.value, next_change_sequence(db), now_us, 0)
         db.execute_sql(_INTERRUPT_RUN, (*state, failure.stage, failure.code, failure.summary, sequence))

@@ -80,4 +80,9 @@ RUN_RESOURCES: Any = Table("retrieval_run_resources", ("effective_memory_hash", 
 BLOBS: Any = Table("retrieval_corpus_blobs", ("digest", "size_bytes", "create_time_us"))
 CORPORA: Any = Table("evaluation_corpora", ("corpus_hash", "project_id", "resource_count", "create_time_us"))
 CASES: Any = Table("evaluation_cases", ("sequence", "run_sequence", *CASE_COLUMNS))
-JUDGMENTS: Any = Table("evaluation_judgments", ("case_sequence", "judgment_version", "position", *JUDGMENT_COLUMNS))
+CORPUS_RESOURCES: Any = Table("evaluation_corpus_resources", ("corpus_hash", "position", *RESOURCE_COLUMNS))
+_VERSION_COLUMNS = ("author", "judge_time_us", "request_id", "request_digest")
+JUDGMENTS: Any = Table(
+    "evaluation_judgments",
+    ("case_sequence", "judgment_version", "position", *_VERSION_COLUMNS, *JUDGMENT_COLUMNS),
+)

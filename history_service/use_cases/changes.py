@@ -21,7 +21,7 @@ class Changes:
             self._count += 1
             self._condition.notify_all()
 
-    def wait(self, seen: int) -> None:
-        """Return once the count is not `seen` any more."""
+    def wait(self, seen: int, seconds: float | None = None) -> None:
+        """Return once the count is not `seen` any more, or after so many seconds."""
         with self._condition:
-            self._condition.wait_for(lambda: self._count != seen)
+            self._condition.wait_for(lambda: self._count != seen, seconds)

@@ -23,7 +23,6 @@ IDENTITY_REVISION = "names.v1"
 RESOURCE_ID, NAME, PREFIX = 0, 1, 2
 """Priorities: the resource id is the query; another name is; a name starts with it."""
 
-_NAMES_OF_A_UNIT = 5
 _LAST = chr(0x10FFFF)
 _KEYS = "identity_keys.json"
 
@@ -36,7 +35,7 @@ def normalized(name: str) -> str:
 class _Bearers:
     """For each key, in key order, the rows that bear it, ascending."""
 
-    def __init__(self, offsets: NDArray[np.uint64], rows: NDArray[np.uint32]) -> None:
+    def __init__(self, offsets: NDArray[np.uint64], rows: NDArray[np.int64]) -> None:
         self.offsets = offsets
         self.rows = rows
 
@@ -46,9 +45,9 @@ class _Bearers:
         offsets = np.zeros(len(keys) + 1, np.uint64)
         np.cumsum([len(rows_of.get(key, ())) for key in keys], out=offsets[1:])
         rows = (row for key in keys for row in rows_of.get(key, ()))
-        return cls(frozen(offsets), frozen(np.fromiter(rows, np.uint32, int(offsets[-1]))))
+        return cls(frozen(offsets), frozen(np.fromiter(rows, np.int64, int(offsets[-1]))))
 
-    def between(self, start: int, end: int) -> NDArray[np.uint32]:
+    def between(self, start: int, end: int) -> NDArray[np.int64]:
         """Return the rows of the keys `start:end`."""
         return self.rows[int(self.offsets[start]) : int(self.offsets[end])]
 
@@ -56,7 +55,8 @@ class _Bearers:
 class IdentityIndex:
     """Immutable; lookups may run on any number of threads at once."""
 
-    def __init__(self, keys: Sequence[str], ids: _Bearers, names: _Bearers) -> None:
+    def __init__(self, unit_count: int, keys: Sequence[str], ids: _Bearers, names: _Bearers) -> None:
+        self._unit_count = unit_count
         self._keys = keys
         self._ids = ids
         self._names = names
@@ -72,7 +72,7 @@ class IdentityIndex:
             for key in {_remembered(seen, name) for name in _names(unit)}:
                 by_name[key].append(row)
         keys = sorted((by_id.keys() | by_name.keys()) - {""})
-        return cls(keys, _Bearers.of(keys, by_id), _Bearers.of(keys, by_name))
+        return cls(len(units), keys, _Bearers.of(keys, by_id), _Bearers.of(keys, by_name))
 
     def search(
         self, query: str, allowed: NDArray[np.bool_] | None, limit: int, min_prefix_characters: int
@@ -85,16 +85,16 @@ class IdentityIndex:
         if not wanted or limit < 1:
             return []
         hits: dict[int, int] = {}
-        for priority, rows in self._matches(wanted, min_prefix_characters):
+        for priority, groups in self._matches(wanted, min_prefix_characters):
             if len(hits) < limit:
-                for row in _lowest(rows, allowed, limit + len(hits)):
+                for row in self._lowest(groups, allowed, limit + len(hits)):
                     hits.setdefault(row, priority)
         ordered = sorted(hits.items(), key=lambda hit: (hit[1], hit[0]))
         return [ExactHit(row, priority) for row, priority in ordered[:limit]]
 
     def save(self, directory: Path) -> list[Path]:
         """Write the index's files, synced, and return them."""
-        write_bytes(directory / _KEYS, orjson.dumps(self._keys))
+        write_bytes(directory / _KEYS, orjson.dumps([self._unit_count, self._keys]))
         arrays: dict[str, NDArray[Any]] = {
             "id_offsets": self._ids.offsets,
             "id_rows": self._ids.rows,
@@ -112,18 +112,27 @@ class IdentityIndex:
             _Bearers(*(read_array(_array_path(directory, f"{which}_{part}")) for part in ("offsets", "rows")))
             for which in ("id", "name")
         )
-        return cls(orjson.loads((directory / _KEYS).read_bytes()), ids, names)
+        unit_count, keys = orjson.loads((directory / _KEYS).read_bytes())
+        return cls(unit_count, keys, ids, names)
 
-    def _matches(self, wanted: str, min_prefix_characters: int) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-        """Yield (priority, rows that match) in priority order; a row may stand in several."""
+    def _matches(self, wanted: str, min_prefix_characters: int) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
+        """Yield (priority, groups of rows that match) in priority order; a row may stand in several."""
         start = bisect_left(self._keys, wanted)
         if start < len(self._keys) and self._keys[start] == wanted:
-            yield RESOURCE_ID, self._ids.between(start, start + 1)
-            yield NAME, self._names.between(start, start + 1)
+            yield RESOURCE_ID, [self._ids.between(start, start + 1)]
+            yield NAME, [self._names.between(start, start + 1)]
         if len(wanted) >= min_prefix_characters:
             ranges = list(self._prefixed(wanted, start))
-            rows = [bearers.between(*keys) for keys in ranges for bearers in (self._ids, self._names)]
-            yield PREFIX, np.concatenate(rows) if rows else np.empty(0, np.uint32)
+            yield PREFIX, [bearers.between(*keys) for keys in ranges for bearers in (self._ids, self._names)]
+
+    def _lowest(self, groups: Sequence[NDArray[np.int64]], allowed: NDArray[np.bool_] | None, count: int) -> list[int]:
+        """Return the `count` lowest allowed rows of some groups."""
+        is_match = np.zeros(self._unit_count, np.bool_)
+        for rows in groups:
+            is_match[rows] = True
+        if allowed is not None:
+            is_match &= allowed
+        return [int(row) for row in np.flatnonzero(is_match)[:count]]
 
     def _prefixed(self, wanted: str, start: int) -> Iterator[tuple[int, int]]:
         """Yield the ranges of longer keys that start with `wanted` and end a word there.
@@ -157,16 +166,6 @@ def _remembered(seen: dict[str, str], name: str) -> str:
     if key is None:
         key = seen[name] = normalized(name)
     return key
-
-
-def _lowest(rows: NDArray[np.uint32], allowed: NDArray[np.bool_] | None, count: int) -> list[int]:
-    """Return the `count` lowest allowed rows; each row stands in `rows` at most once for each of a unit's names."""
-    if allowed is not None:
-        rows = rows[allowed[rows]]
-    enough = count * _NAMES_OF_A_UNIT
-    if rows.size > enough:
-        rows = np.partition(rows, enough)[:enough]
-    return [int(row) for row in np.unique(rows)[:count]]
 
 
 def _array_path(directory: Path, name: str) -> Path:

@@ -7,7 +7,7 @@ query adds up the contributions of its tokens, in their order, so its scores are
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -84,8 +84,11 @@ class LexicalIndex:
         okapi = BM25Okapi(token_lists, k1=settings.k1, b=settings.b, epsilon=settings.epsilon)
         terms = sorted(okapi.idf)
         term_ids = {term: i for i, term in enumerate(terms)}
-        tokens = [np.array([term_ids[token] for token in tokens], _TERM_ID).tobytes() for tokens in token_lists]
-        return cls(terms, _compiled(okapi, terms, term_ids), Strings.of(tokens))
+        every_token = map(term_ids.__getitem__, chain.from_iterable(token_lists))
+        tokens = np.fromiter(every_token, _TERM_ID, sum(okapi.doc_len))
+        ends = np.cumsum(okapi.doc_len)[:-1]
+        texts = Strings.of([part.tobytes() for part in np.split(tokens, ends)])
+        return cls(terms, _compiled(okapi, terms, tokens), texts)
 
     def search(self, tokens: Sequence[str], limit: int, allowed: NDArray[np.bool_] | None = None) -> list[Scored]:
         """Return the best units that share a token with the query, whatever the sign of their score.
@@ -155,18 +158,20 @@ def _array_path(directory: Path, name: str) -> Path:
     return directory / f"lexical_{name}.npy"
 
 
-def _compiled(okapi: Any, terms: Sequence[str], term_ids: Mapping[str, int]) -> _Postings:
-    """Return the postings of every term, with the expression of `BM25Okapi.get_scores`."""
-    frequencies: list[dict[str, int]] = okapi.doc_freqs
-    sizes = [len(unit) for unit in frequencies]
-    term = np.fromiter(map(term_ids.__getitem__, chain.from_iterable(frequencies)), np.uint32, sum(sizes))
-    q_freq = np.fromiter(chain.from_iterable(unit.values() for unit in frequencies), np.int64, term.size)
-    row = np.repeat(np.arange(len(frequencies), dtype=np.uint32), sizes)
-    doc_len = np.array(okapi.doc_len)[row]
+def _compiled(okapi: Any, terms: Sequence[str], tokens: NDArray[np.uint32]) -> _Postings:
+    """Return the postings of every term, with the expression of `BM25Okapi.get_scores`.
+
+    `tokens` are the term ids of all units, one unit after another.
+    """
+    lengths = np.array(okapi.doc_len)
+    unit_count = len(lengths)
+    pairs = tokens.astype(np.int64) * unit_count + np.repeat(np.arange(unit_count), lengths)
+    pairs, q_freq = np.unique(pairs, return_counts=True)
+    term, row = np.divmod(pairs, unit_count)
+    doc_len = lengths[row]
     idf = np.array([okapi.idf[name] for name in terms])[term]
     k1, b = okapi.k1, okapi.b
     contribution = idf * (q_freq * (k1 + 1) / (q_freq + k1 * (1 - b + b * doc_len / okapi.avgdl)))
-    order = np.argsort(term, kind="stable")
     offsets = np.zeros(len(terms) + 1, np.uint64)
     np.cumsum(np.bincount(term, minlength=len(terms)), out=offsets[1:])
-    return _Postings(frozen(offsets), frozen(row[order]), frozen(contribution[order]))
+    return _Postings(frozen(offsets), frozen(row.astype(np.uint32)), frozen(contribution))

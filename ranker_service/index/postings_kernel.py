@@ -4,26 +4,14 @@ It allocates nothing and touches nothing but the postings of the query's terms a
 does not grow with the corpus; it runs without the interpreter lock.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
+
+from ranker_service.index.compiled import compiled
 
 TIE_SCALE = 1e12
 """Scores that agree to twelve places tie (domain.ranking.TIE_PLACES)."""
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that is free of Python.
-
-    The code is cached beside the source; where that is not writable, in the user's cache directory; where neither is,
-    not at all.
-    """
-    try:
-        return numba.njit(function, nogil=True, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:
-        return numba.njit(function, nogil=True)  # type: ignore[no-any-return]
 
 
 def _precedes(key: Any, row: Any, other_key: Any, other_row: Any) -> Any:

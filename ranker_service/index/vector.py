@@ -28,6 +28,7 @@ from ranker_service.index.files import (
 )
 from ranker_service.index.graph import SPACE, Graph
 from ranker_service.index.order import in_rank_order
+from ranker_service.index.products_kernel import row_products
 
 EXACT = "exact.v1"
 _SIDECAR = "vectors.json"
@@ -51,14 +52,20 @@ class VectorIndex:
     """Immutable; searches may run on any number of threads at once."""
 
     def __init__(
-        self, keys: Sequence[str], matrix: NDArray[np.float32], duplicates: Duplicates, graph: Graph | None, why: str
+        self,
+        keys: Sequence[str],
+        matrix: NDArray[np.float32],
+        duplicates: Duplicates,
+        graph: Graph | None,
+        revision: str,
     ) -> None:
         self._keys = keys
         self._matrix = matrix
         self._scales = (1.0 / lengths(matrix)).astype(np.float32)
         self._duplicates = duplicates
         self._graph = graph
-        self._revision = why
+        self._revision = revision
+        row_products(matrix[:0], np.zeros(matrix.shape[1], np.float32))  # compiled before the first query needs it
 
     @property
     def revision(self) -> str:
@@ -79,9 +86,9 @@ class VectorIndex:
         duplicates = Duplicates.of(keys)
         distinct = list(dict.fromkeys(keys))
         matrix = read_vectors(distinct)
-        directions = matrix / lengths(matrix).astype(np.float32)[:, np.newaxis]
         if len(distinct) <= settings.exact_vector_limit:
             return cls(distinct, matrix, duplicates, None, EXACT)
+        directions = matrix / lengths(matrix).astype(np.float32)[:, np.newaxis]
         graph = Graph.build(directions, settings)
         if not graph.widen(directions, settings):
             why = f"{EXACT} (hnsw recall below {settings.hnsw_recall:g} at ef {settings.hnsw_ef_max})"
@@ -160,9 +167,9 @@ class VectorIndex:
         """Return every vector that may be among the `limit` nearest, ties included."""
         chosen = None if allowed is None else np.flatnonzero(self._duplicates.any_allowed(allowed))
         if chosen is not None and len(chosen) * _SMALL_SHARE < len(self._keys):
-            similarities = (self._matrix[chosen] @ direction) * self._scales[chosen]
+            similarities = row_products(self._matrix[chosen], direction) * self._scales[chosen]
         else:
-            similarities = (self._matrix @ direction) * self._scales
+            similarities = row_products(self._matrix, direction) * self._scales
             similarities = similarities if chosen is None else similarities[chosen]
         near = _top(similarities, limit, margin=2 * len(direction) * float(np.finfo(np.float32).eps))
         return near if chosen is None else chosen[near]

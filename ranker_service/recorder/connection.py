@@ -77,9 +77,9 @@ class Connection:
         """
         self.check_process()
         asked = self._check(health_pb2.HealthCheckRequest(), timeout=seconds, wait_for_ready=True)
-        done = threading.Event()
-        asked.add_done_callback(lambda _: done.set())
-        while not done.wait(_POLL_SECONDS):
+        while not asked.done():  # its callbacks are not called as long as a frozen peer takes no bytes
+            with suppress(grpc.FutureTimeoutError, grpc.FutureCancelledError):
+                asked.exception(_POLL_SECONDS)
             if stopping.is_set():
                 asked.cancel()
         if asked.code() is grpc.StatusCode.UNIMPLEMENTED:

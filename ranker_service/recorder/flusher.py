@@ -2,21 +2,27 @@
 
 import logging
 import threading
+from collections.abc import Callable
 
 from ranker_service.recorder.episode import Episode
 from ranker_service.recorder.journal import Journal
 
 GATHER_SECONDS = 0.01
-"""How long writes are gathered into one sync, which must be over 50 ms after the write."""
+"""How long writes are gathered into one sync, which must be over 50 ms after the write. Meanwhile the reply leaves."""
 IDLE_SECONDS = 1.0
 _LOG = logging.getLogger(__name__)
 
 
 class Flusher:
-    """A thread that syncs the journal soon after each write, and tidies it when nothing is written."""
+    """A thread that syncs the journal soon after each write, and tidies it when nothing is written.
 
-    def __init__(self, journal: Journal) -> None:
+    `gathered` is called before each sync. A writer wakes this thread and no other, so that none competes with its
+    reply.
+    """
+
+    def __init__(self, journal: Journal, gathered: Callable[[], None]) -> None:
         self._journal = journal
+        self._gathered = gathered
         self._written = threading.Event()
         self._stopping = threading.Event()
         self._failures = Episode(_LOG, "the journal reaches the disk again")
@@ -41,6 +47,7 @@ class Flusher:
             if self._written.wait(IDLE_SECONDS):
                 self._stopping.wait(GATHER_SECONDS)
                 self._written.clear()
+                self._gathered()
                 self._sync()
             else:
                 self._journal.retire_idle()

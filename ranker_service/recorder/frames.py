@@ -45,7 +45,7 @@ def started_frame(trace: RunTrace) -> bytes:
 def run_frames(trace: RunTrace, encode: Callable[[Candidate], tuple[bytes, ...]]) -> list[Pieces]:
     """Return every frame of a terminal Run, `started` first, each in pieces. The last one lacks the candidates' digest.
 
-    The reply waits here: hundreds of kilobytes are joined once, where they are written, and digested when they are sent.
+    The reply waits here: hundreds of kilobytes are joined once, where they are written, and digested when they leave.
     """
     frames: list[Pieces] = [[started_frame(trace)]]
     if trace.revisions is not None:

@@ -61,10 +61,14 @@ class Outbox:
         self._owed_since_us = 0
 
     def offer(self, pendings: Iterable[Pending]) -> None:
-        """Add Runs that the journal holds."""
+        """Add Runs that the journal holds. A sender that has nothing to do sees them after `wake`."""
         with self._changed:
             for pending in pendings:
                 self._backlog.add(pending)
+
+    def wake(self) -> None:
+        """Have the sender look for what was offered."""
+        with self._changed:
             self._changed.notify_all()
 
     def announce(self, announcement: Announcement) -> None:

@@ -56,7 +56,7 @@ class Recorder:
         self._outbox = Outbox(clock, self.corpora.availability)
         self._outbox.offer(recovered)
         self.corpora.on_change = self._outbox.unblock
-        self._flusher = Flusher(self._journal)
+        self._flusher = Flusher(self._journal, self._outbox.wake)
         self._runs = RunDelivery(self._outbox, self._journal, self.corpora, Backoff(jitter))
         self._puts = CorpusDelivery(self.corpora, Backoff(jitter), clock)
         self._connection: Connection | None = None
@@ -87,8 +87,8 @@ class Recorder:
             self._dropped.add()
             return
         self._drops.end()
-        self._flusher.written()
         self._outbox.offer([pending])
+        self._flusher.written()
 
     def status(self) -> RecorderStatus:
         """Say how it stands."""

@@ -119,7 +119,7 @@ class HistoryRecordingSuite:
             request = pb.GetRetrievalRunRequest(run_id=run_id)
             return history.GetRetrievalRun(request, timeout=TIMEOUT_SECONDS).run.state
         except grpc.RpcError as error:
-            if error.code() is not grpc.StatusCode.NOT_FOUND:  # type: ignore[attr-defined]
+            if error.code() is not grpc.StatusCode.NOT_FOUND:
                 raise
             return None
 

@@ -79,8 +79,8 @@ def test_a_long_error_keeps_its_code_and_its_message_is_cut_between_characters(
 ) -> None:
     history.record(a_run())
     for _ in range(50):
+        request = pb.ReadRunResourceRequest(run_id="run-1", resource_id=text)
         with pytest.raises(grpc.RpcError) as error:
-            request = pb.ReadRunResourceRequest(run_id="run-1", resource_id=text)
             list(history.history.ReadRunResource(request, timeout=TIMEOUT))
         code, reason, _metadata = error_of(error.value)
         assert (code, reason) == (grpc.StatusCode.NOT_FOUND, "RESOURCE_NOT_FOUND")
@@ -162,13 +162,14 @@ def test_with_every_long_call_taken_the_next_is_overloaded_at_once_and_the_rest_
 def test_health_answers_while_calls_of_every_kind_press_in(history: RunningHistory) -> None:
     history.record([frame for n in range(30) for frame in a_run(f"run-{n}")])
     over = threading.Event()
+    refused: list[str] = []
 
     def press() -> None:
         while not over.is_set():
             try:
                 history.list(page_size=100)
             except grpc.RpcError as error:
-                assert error_of(error)[1] == "OVERLOADED"
+                refused.append(error_of(error)[1])
 
     threads = [threading.Thread(target=press) for _ in range(30)]
     for thread in threads:
@@ -180,6 +181,7 @@ def test_health_answers_while_calls_of_every_kind_press_in(history: RunningHisto
         over.set()
         for thread in threads:
             thread.join()
+    assert set(refused) <= {"OVERLOADED"}
 
 
 @pytest.fixture

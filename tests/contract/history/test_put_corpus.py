@@ -121,8 +121,6 @@ def test_a_wrong_start_is_refused(history: RunningHistory, start: dict[str, Any]
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"resource_id": ""}, "resource_id"),
-        ({"layer": 0}, "layer"),
         ({"kind": ""}, "kind"),
         ({"path": ""}, "path"),
         ({"media_type": ""}, "media_type"),
@@ -139,8 +137,14 @@ def test_a_wrong_start_is_refused(history: RunningHistory, start: dict[str, Any]
 def test_a_wrong_resource_is_refused_and_named(history: RunningHistory, changes: dict[str, Any], field: str) -> None:
     resource = a_resource("guide", b"# Guide", **changes)
     corpus = Corpus("demo", [resource], {})
-    frames = corpus.manifest_frames(effective_memory_hash="0" * 64) if "layer" in changes else corpus.manifest_frames()
-    assert _refusal(history, *frames)[2]["field"] == f"manifest.resources[0].{field}"
+    assert _refusal(history, *corpus.manifest_frames())[2]["field"] == f"manifest.resources[0].{field}"
+
+
+def test_a_resource_needs_an_id_and_a_layer(history: RunningHistory) -> None:
+    start = next(Corpus("demo", [a_resource("guide", b"# Guide")], {}).manifest_frames())
+    for resource, field in [(a_resource("", b""), "resource_id"), (a_resource("guide", b"", layer=0), "layer")]:
+        frame = pb.PutCorpusRequest(manifest=pb.ManifestFrame(resources=[resource]))
+        assert _refusal(history, start, frame)[2]["field"] == f"manifest.resources[0].{field}"
 
 
 def test_resources_out_of_order_or_twice_are_refused(history: RunningHistory) -> None:

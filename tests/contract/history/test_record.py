@@ -240,6 +240,21 @@ def test_one_unanswered_run_too_many_ends_the_stream(history: RunningHistory) ->
     }
 
 
+def test_a_sender_that_reads_no_answers_is_held_to_the_limit(history: RunningHistory) -> None:
+    sent: list[int] = []
+
+    def frames() -> Iterator[pb.RecordRetrievalRunsRequest]:
+        for n in range(20_000):
+            sent.append(n)
+            yield from a_run(f"run-{n}", candidates=0)
+
+    call = history.history.RecordRetrievalRuns(frames(), timeout=TIMEOUT)
+    assert eventually(lambda: not call.is_active() or len(sent) == 20_000, seconds=TIMEOUT)
+    with pytest.raises(grpc.RpcError) as error:
+        list(call)
+    assert error_of(error.value)[1] == "OVERLOADED"
+
+
 def test_a_stream_that_ends_early_leaves_a_failed_run_after_the_grace_and_the_whole_trace_heals_it(
     history: RunningHistory,
 ) -> None:

@@ -113,6 +113,15 @@ def test_a_planted_link_is_neither_followed_nor_written_through(store: BlobStore
     assert store.read(DIGEST) == BODY
 
 
+def test_a_planted_pipe_holds_nobody_up(store: BlobStore) -> None:
+    path = store.address(DIGEST)
+    path.parent.mkdir()
+    os.mkfifo(path)
+    assert not store.holds(DIGEST, len(BODY))
+    with pytest.raises(BlobCorrupt):
+        store.read(DIGEST)
+
+
 def test_a_planted_directory_link_is_refused(store: BlobStore, tmp_path: Path) -> None:
     elsewhere = tmp_path / "blobs-evil"
     elsewhere.mkdir()
@@ -149,7 +158,8 @@ def test_every_body_is_synced_before_any_is_renamed_and_directories_after(
     steps.clear()
     batch.publish()
     assert steps[:6] == ["sync"] * 3 + ["rename"] * 3
-    assert steps[6:] == ["sync"] * len({digest(body)[:2] for body in bodies})
+    directories = {digest(body)[:2] for body in bodies} | {"blobs"}
+    assert steps[6:] == ["sync"] * len(directories)
 
 
 def test_what_a_killed_process_left_unfinished_is_removed_at_the_next_start(store: BlobStore, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -14,6 +14,7 @@ from ranker_service.models.batches import MAX_BATCH, MAX_BATCH_TOKENS, batch_lim
 LENGTHS = st.lists(st.integers(1, 300), max_size=200)
 
 
+@settings(deadline=None)
 @given(LENGTHS, st.integers(1, 20))
 def test_each_text_is_in_one_batch_of_its_own_length_longest_first(lengths: list[int], limit: int) -> None:
     batches = equal_length_batches(lengths, limit)

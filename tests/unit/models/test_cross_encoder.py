@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from torch import nn
@@ -78,6 +78,7 @@ def test_the_text_is_cut_and_the_query_only_past_three_quarters(
     assert pair.truncated == (left != (query, text))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200), st.integers(16, 128))
 def test_no_pair_exceeds_the_window_and_every_cut_is_said(
     tokenizer: Tokenizer, query: int, text: int, window: int

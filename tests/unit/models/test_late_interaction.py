@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -74,6 +74,7 @@ def as_written(query: NDArray[np.float32], unit: TokenVectors, power: float) -> 
     return float((sum(value**power for value in best) / len(best)) ** (1 / power))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 30), POWERS)
 def test_scores_equal_the_formula(seed: int, query_tokens: int, unit_tokens: int, power: float) -> None:
     rng = np.random.default_rng(seed)
@@ -97,12 +98,14 @@ def test_a_higher_power_weighs_one_exact_hit_above_two_vague_ones() -> None:
     assert power_mean(exact, 4.0) == pytest.approx(((1.0**4 + 0.2**4) / 2) ** (1 / 4))
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=40), POWERS)
 def test_a_power_mean_lies_between_the_least_and_the_greatest(values: list[float], power: float) -> None:
     mean = power_mean(np.array(values, np.float32), power)
     assert min(values) - 1e-6 <= mean <= max(values) + 1e-6
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 260), min_size=1, max_size=8), st.integers(1, 40))
 def test_no_unit_changes_a_bit_of_anothers_cosines(seed: int, sizes: list[int], query_tokens: int) -> None:
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ def test_a_vector_without_a_direction_is_refused() -> None:
             unit_length(np.array(vector, np.float32))
 
 
+@settings(deadline=None)
 @given(MATRICES)
 def test_quantised_rows_are_within_half_a_step_and_the_scales_rounding(states: NDArray[np.float32]) -> None:
     rows = unit_rows(states)
@@ -34,6 +35,7 @@ def test_quantised_rows_are_within_half_a_step_and_the_scales_rounding(states: N
     assert np.all(error <= scales / 2 + np.abs(rows) * 2**-11 + 1e-7)
 
 
+@settings(deadline=None)
 @given(MATRICES)
 def test_a_row_is_quantised_the_same_whatever_rows_stand_beside_it(states: NDArray[np.float32]) -> None:
     together = quantised(unit_rows(states))
@@ -43,6 +45,7 @@ def test_a_row_is_quantised_the_same_whatever_rows_stand_beside_it(states: NDArr
         assert alone.scales[0] == together.scales[i]
 
 
+@settings(deadline=None)
 @given(MATRICES)
 def test_rows_have_length_one_or_stay_zero(states: NDArray[np.float32]) -> None:
     lengths = np.linalg.norm(unit_rows(states).astype(np.float64), axis=1)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ranker_service.models.encoder import TransformerEncoder
@@ -89,6 +89,7 @@ def test_eight_threads_of_mixed_purposes_count_tokens_as_one_does(encoders: dict
     assert found == [{(16, 402)}, {(30, 32)}] * 4
 
 
+@settings(deadline=None)
 @given(st.lists(st.booleans(), min_size=3, max_size=60), st.integers(3, 70))
 def test_a_cut_keeps_the_special_tokens_and_the_first_others(own: list[bool], window: int) -> None:
     special = np.array([True, *own[1:-1], True])

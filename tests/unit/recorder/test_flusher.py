@@ -17,6 +17,7 @@ class Disk:
         self.broken = False
         self.synced: list[float] = []
         self.idle = threading.Event()
+        self.gathered = threading.Event()
 
     def sync(self) -> None:
         if self.broken:
@@ -30,7 +31,7 @@ class Disk:
 
 def test_a_write_is_synced_within_fifty_milliseconds_and_neighbours_share_the_sync() -> None:
     disk = Disk()
-    flusher = Flusher(disk)  # type: ignore[arg-type]
+    flusher = Flusher(disk, disk.gathered.set)  # type: ignore[arg-type]
     flusher.start()
     delays = []
     for _ in range(20):
@@ -44,12 +45,13 @@ def test_a_write_is_synced_within_fifty_milliseconds_and_neighbours_share_the_sy
     flusher.stop()
     assert sorted(delays)[len(delays) // 2] < 0.05
     assert len(disk.synced) <= 40
+    assert disk.gathered.is_set()
 
 
 def test_failing_syncs_are_logged_once_until_one_succeeds(caplog: pytest.LogCaptureFixture) -> None:
     disk = Disk()
     disk.broken = True
-    flusher = Flusher(disk)  # type: ignore[arg-type]
+    flusher = Flusher(disk, disk.gathered.set)  # type: ignore[arg-type]
     flusher.start()
     with caplog.at_level(logging.INFO):
         for _ in range(5):
@@ -66,7 +68,7 @@ def test_failing_syncs_are_logged_once_until_one_succeeds(caplog: pytest.LogCapt
 def test_an_idle_journal_is_tidied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ranker_service.recorder.flusher.IDLE_SECONDS", 0.02)
     disk = Disk()
-    flusher = Flusher(disk)  # type: ignore[arg-type]
+    flusher = Flusher(disk, disk.gathered.set)  # type: ignore[arg-type]
     flusher.start()
     assert disk.idle.wait(2)
     flusher.stop()

@@ -1,6 +1,7 @@
 """Frames: what is put together by hand is what protobuf says."""
 
 import hashlib
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +61,7 @@ def test_a_candidate_in_two_parts_is_the_message_in_one(candidate: Candidate) ->
 
 
 def test_every_field_of_a_candidate_travels() -> None:
-    values = {
+    values: dict[str, Any] = {
         name: i + 1 for i, name in enumerate(Candidate.__dataclass_fields__) if name.endswith(("rank", "priority"))
     }
     values |= {

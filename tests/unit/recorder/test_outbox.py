@@ -187,7 +187,7 @@ def test_after_a_refusal_nothing_is_sent_for_a_time_and_then_the_same_run() -> N
     outbox.resend_after(runs[0], 2.0)
     assert sender.runs() == ["run-000"]
     clock.elapsed_us += 2_000_001
-    outbox.offer([])
+    outbox.wake()
     assert sender.runs() == ["run-000", "run-000"], "and no other before its answer"
 
 
@@ -200,7 +200,7 @@ def test_a_run_that_fails_again_and_again_lets_the_others_go_and_is_not_forgotte
     assert sender.runs() == ["run-001"]
     outbox.settle(runs[1])
     clock.elapsed_us += int(POSTPONE_SECONDS * 1_000_000) + 1
-    outbox.offer([])
+    outbox.wake()
     assert sender.runs() == ["run-001", "run-000"]
 
 

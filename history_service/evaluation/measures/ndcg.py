@@ -1,0 +1,44 @@
+"""Normalised discounted cumulative gain at 10, with exponential gain (Burges et al., ICML 2005).
+
+nDCG = DCG / ideal DCG, DCG = sum over the first ten ranks of (2^relevance - 1) / log2(rank + 1). The ideal is the DCG
+of all judgments, missed ones too, best first and cut at ten as well.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import log2
+
+NAME = "nDCG@10"
+CUTOFF = 10
+HIGHEST_RELEVANCE = 3
+
+_GAINS = tuple(float(2**relevance - 1) for relevance in range(HIGHEST_RELEVANCE + 1))
+_DISCOUNTS = tuple(log2(rank + 1) for rank in range(1, CUTOFF + 1))
+
+
+def ideal_dcg(judged: Iterable[int]) -> float:
+    """Return the DCG of the best order of all judgments' relevances."""
+    return _dcg(sorted(judged, reverse=True))
+
+
+def ndcg(relevances: Sequence[int | None], ideal: float) -> float | None:
+    """Return nDCG@10, where a unit without judgment gains nothing. None where `ideal` is 0: nothing is relevant."""
+    return _dcg(relevances) / ideal if ideal else None
+
+
+def highest_ndcg(relevances: Sequence[int | None], ideal: float) -> float | None:
+    """Return nDCG@10 as if each unjudged unit of the first ten had the highest relevance, at most 1.
+
+    No judgments of theirs could make it more: the ideal is that of the judgments there are, and further ones could only
+    raise it.
+    """
+    if not ideal:
+        return None
+    best = [HIGHEST_RELEVANCE if relevance is None else relevance for relevance in relevances[:CUTOFF]]
+    return min(1.0, _dcg(best) / ideal)
+
+
+def _dcg(relevances: Sequence[int | None]) -> float:
+    # The shorter of the two ends the walk, so this is also the cut.
+    return sum(
+        _GAINS[relevance] / discount for relevance, discount in zip(relevances, _DISCOUNTS, strict=False) if relevance
+    )
