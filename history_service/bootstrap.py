@@ -12,19 +12,29 @@ from typing import Self
 import grpc
 
 from history_service.config import Config
+from history_service.domain.case_id import case_id
 from history_service.domain.errors import DirectoryUnfit
 from history_service.rpc import evaluation_servicer, history_servicer
 from history_service.rpc.reasons import row_of
+from history_service.store.awaited import AwaitedCorpora
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
 from history_service.store.directory import lock_directory, make_private_tree
 from history_service.store.leases import Leases
+from history_service.use_cases.benchmark import Benchmark
 from history_service.use_cases.changes import Changes
+from history_service.use_cases.clear_history import ClearHistory
+from history_service.use_cases.collect_garbage import CollectGarbage
+from history_service.use_cases.create_case import CreateCase
+from history_service.use_cases.delete_case import DeleteCase
 from history_service.use_cases.describe_runtime import describe_holdings
+from history_service.use_cases.prune_history import PruneHistory, Retention
 from history_service.use_cases.put_corpus import PutCorpus
+from history_service.use_cases.read_cases import ReadCases
 from history_service.use_cases.read_runs import ReadRuns
 from history_service.use_cases.record_run import RecordRun
 from history_service.use_cases.recover_interrupted import Abandonment, recover_interrupted
+from history_service.use_cases.replace_judgments import ReplaceJudgments
 from history_service.use_cases.watch_runs import WatchRuns
 from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 from ranktrail.history.v1 import history_service_pb2_grpc
@@ -46,6 +56,8 @@ STREAM_LIMITS = {
     REFLECTION_METHOD: 4,
 }
 OTHER_CALL_LIMIT = 64
+CORPUS_GRACE_US = 3_600_000_000
+"""How long a corpus may wait for its first Run; also the time between two full collections."""
 
 
 class HistoryService:
@@ -96,23 +108,34 @@ class HistoryService:
         changes, stopping = Changes(), Stopping()
         limits = CallLimits(STREAM_LIMITS, OTHER_CALL_LIMIT)
         blobs = BlobStore(make_private_tree(directory, "evaluation-corpora", "blobs"))
+        leases, awaited = Leases(), AwaitedCorpora(monotonic_us, CORPUS_GRACE_US)
         abandonment = Abandonment(self._database, changes, now_us, monotonic_us, config.interrupted_grace_us)
         opening.callback(abandonment.close)
+        collect = CollectGarbage(self._database, blobs, leases, awaited)
+        prune = PruneHistory(self._database, collect, config.retain_runs)
+        opening.callback(Retention(prune, changes, monotonic_us, CORPUS_GRACE_US).close)
         history = history_servicer.HistoryServicer(
             process=_process(config),
             holdings=partial(describe_holdings, self._database),
-            record=RecordRun(self._database, changes),
+            record=RecordRun(self._database, changes, awaited),
             abandonment=abandonment,
-            put_corpus=PutCorpus(self._database, blobs, Leases(), now_us),
+            put_corpus=PutCorpus(self._database, blobs, leases, awaited, now_us),
             read=ReadRuns(self._database, blobs),
             watch=WatchRuns(self._database, changes),
+            clear=ClearHistory(self._database, collect, awaited),
             limits=limits,
             stopping=stopping,
+        )
+        evaluation = evaluation_servicer.EvaluationServicer(
+            create=CreateCase(self._database, now_us, new_case_id),
+            read=ReadCases(self._database),
+            delete=DeleteCase(self._database, prune),
+            replace=ReplaceJudgments(self._database, now_us),
+            benchmark=Benchmark(self._database),
         )
 
         def register(server: grpc.Server) -> None:
             history_service_pb2_grpc.add_HistoryServiceServicer_to_server(history, server)
-            evaluation = evaluation_servicer.EvaluationServicer()
             evaluation_service_pb2_grpc.add_EvaluationServiceServicer_to_server(evaluation, server)
 
         services = (history_servicer.SERVICE, evaluation_servicer.SERVICE)
@@ -120,6 +143,11 @@ class HistoryService:
         _make_socket_directory(config)
         self._server = RpcServer(config.address, register, services, limits, guards, stopping)
         opening.callback(self._server.stop)
+
+
+def new_case_id() -> str:
+    """Return an id that no case has."""
+    return case_id(now_us(), secrets.token_bytes(10))
 
 
 def now_us() -> int:

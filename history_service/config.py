@@ -11,6 +11,7 @@ import platformdirs
 from ranktrail_serving.listener import Address, parse_address
 
 DEFAULT_GRACE_SECONDS = 30.0
+DEFAULT_RETAINED_RUNS = 500
 _EXAMPLE = """example:
   python -m history_service --data-dir /srv/ranktrail
   serves unix:/srv/ranktrail/run/history.sock and keeps its data in /srv/ranktrail/history
@@ -19,11 +20,16 @@ _EXAMPLE = """example:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How this process runs. `interrupted_grace_us` is how long a Run may lack a stream before it is failed."""
+    """How this process runs.
+
+    `interrupted_grace_us` is how long a Run may lack a stream before it is failed, `retain_runs` how many unpinned
+    Runs of a project are kept once they ended.
+    """
 
     data_dir: Path
     address: Address
     interrupted_grace_us: int
+    retain_runs: int
 
 
 def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Config:
@@ -32,7 +38,7 @@ def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.en
     data_dir = Path(given.data_dir or environment.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail"))
     data_dir = data_dir.expanduser().absolute()
     address = parse_address(given.address or f"unix:{data_dir / 'run' / 'history.sock'}")
-    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000))
+    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000), given.retain_runs)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,6 +57,13 @@ def _parser() -> argparse.ArgumentParser:
         default=DEFAULT_GRACE_SECONDS,
         help="how long a Run may lack a recording stream before it is failed; default: %(default)g",
     )
+    parser.add_argument(
+        "--retain-runs",
+        metavar="N",
+        type=_retained,
+        default=DEFAULT_RETAINED_RUNS,
+        help="how many ended Runs of a project are kept, besides those that cases pin; default: %(default)d",
+    )
     return parser
 
 
@@ -62,3 +75,10 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds <= 86_400:  # noqa: PLR2004 - a day
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 86400")
     return seconds
+
+
+def _retained(text: str) -> int:
+    count = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= count <= 1_000_000_000:  # noqa: PLR2004 - more than a database holds
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of Runs from 1 to 1000000000")
+    return count

@@ -48,7 +48,10 @@ def lowest_p(non_tied: int) -> float:
 
 
 def sign_flip_p(differences: Differences) -> float:
-    """Return the two-sided p value of non-tied differences: exact over all sign flips of up to 13, else Monte Carlo."""
+    """Return the two-sided p value of two or more non-tied differences.
+
+    It is exact over all sign flips of up to 13 differences, Monte Carlo over 9,999 of more.
+    """
     from scipy.stats import monte_carlo_test, permutation_test  # noqa: PLC0415
 
     if len(differences) <= _EXACT_CASES:

@@ -6,15 +6,16 @@ from typing import Any
 
 import grpc
 
-from history_service.domain.errors import MethodNotServed
 from history_service.domain.limits import MAX_PROJECT_ID_BYTES, MAX_RESOURCE_ID_BYTES
 from history_service.rpc.candidates import candidate_message
 from history_service.rpc.convert import case_message, judgment_message, run_filter, run_message
 from history_service.rpc.fields import checked_run_id, checked_text, timestamp
 from history_service.rpc.page_token import Scalar, make_page_token, page_size_of, read_page_token
 from history_service.rpc.recording import RecordingStream
+from history_service.rpc.reports import report_message
 from history_service.rpc.resources import resource_message
 from history_service.rpc.uploading import uploads
+from history_service.use_cases.clear_history import ClearHistory
 from history_service.use_cases.describe_runtime import Holdings
 from history_service.use_cases.put_corpus import PutCorpus
 from history_service.use_cases.read_runs import ReadRuns
@@ -57,6 +58,7 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
         put_corpus: PutCorpus,
         read: ReadRuns,
         watch: WatchRuns,
+        clear: ClearHistory,
         limits: CallLimits,
         stopping: Stopping,
     ) -> None:
@@ -67,6 +69,7 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
         self._put_corpus = put_corpus
         self._read = read
         self._watch = watch
+        self._clear = clear
         self._limits = limits
         self._stopping = stopping
 
@@ -111,6 +114,7 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
             resources=map(resource_message, whole.resources),
             evaluation_case=None if whole.case is None else case_message(whole.case),
             judgments=map(judgment_message, whole.judgments),
+            report=None if whole.report is None else report_message(whole.report),
         )
 
     def ListRunResources(
@@ -157,8 +161,14 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
     def ClearRetrievalRuns(
         self, request: pb.ClearRetrievalRunsRequest, _context: grpc.ServicerContext
     ) -> pb.ClearRetrievalRunsResponse:
-        """Not served by this release."""
-        raise MethodNotServed("ClearRetrievalRuns")
+        """Delete the Runs that nothing keeps, or only count them."""
+        project = checked_text("project_id", request.project_id, MAX_PROJECT_ID_BYTES, required=False) or None
+        removal = self._clear.preview(project) if request.dry_run else self._clear.clear(project)
+        return pb.ClearRetrievalRunsResponse(
+            deleted_run_count=removal.run_count,
+            deleted_blob_count=removal.blob_count,
+            deleted_bytes=removal.blob_bytes,
+        )
 
     def GetRuntime(self, _request: pb.GetRuntimeRequest, _context: grpc.ServicerContext) -> pb.GetRuntimeResponse:
         """Say what this process is and does now."""

@@ -93,7 +93,8 @@ class BlobStore:
     def listed(self) -> Iterator[set[str]]:
         """Yield the digests that have a file, one directory after another."""
         for directory in sorted(self._root.glob("??")):
-            yield {name for name in os.listdir(directory) if is_digest(name) and name.startswith(directory.name)}
+            names = (path.name for path in directory.iterdir())
+            yield {name for name in names if is_digest(name) and name.startswith(directory.name)}
 
     def batch(self) -> "BlobBatch":
         """Begin to write bodies."""

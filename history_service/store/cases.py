@@ -27,12 +27,14 @@ class StoredCase:
 
 def case_of_run(db: Connection, run_id: str) -> EvaluationCase | None:
     """Return the case that pins the Run."""
-    return _only(_cases(db, _select().where(RUNS.run_id == run_id)))
+    found = _stored(db, _select().where(RUNS.run_id == run_id))
+    return found[0].case if found else None
 
 
 def case_by_id(db: Connection, case_id: str) -> StoredCase | None:
     """Return the case of this id."""
-    return _only(_stored(db, _select().where(CASES.case_id == case_id)))
+    found = _stored(db, _select().where(CASES.case_id == case_id))
+    return found[0] if found else None
 
 
 def page_of_cases(
@@ -75,7 +77,7 @@ def insert_case(db: Connection, case: EvaluationCase, run_sequence: int) -> int:
 def raise_version(db: Connection, case: EvaluationCase, expected: int) -> bool:
     """Set what a case says of its present judgments, if its version is the expected one; return whether it was."""
     changes = ("judgment_version", "judgment_count", "human_judged", "judge_time_us", "judgment_author")
-    query = CASES.update({name: getattr(case, name) for name in changes})
+    query = CASES.update({getattr(CASES, name): getattr(case, name) for name in changes})
     return bool(query.where(_at_version(case.case_id, expected)).execute(db))
 
 
@@ -105,14 +107,6 @@ def _stored(db: Connection, query: Any) -> list[StoredCase]:
     return [StoredCase(row[0], row[1], _case(row[2:])) for row in query.tuples().execute(db)]
 
 
-def _cases(db: Connection, query: Any) -> list[EvaluationCase]:
-    return [stored.case for stored in _stored(db, query)]
-
-
 def _case(row: Sequence[Any]) -> EvaluationCase:
     values = dict(zip((*CASE_COLUMNS, "resource_count", "run_id"), row, strict=True))
     return EvaluationCase(**values | {"human_judged": bool(values["human_judged"])})
-
-
-def _only(found: Sequence[Any]) -> Any:
-    return found[0] if found else None

@@ -24,7 +24,7 @@ def freeze(db: Connection, effective_memory_hash: str, project_id: str, now_us: 
     values = {"corpus_hash": effective_memory_hash, "project_id": project_id, "create_time_us": now_us}
     CORPORA.insert({**values, "resource_count": 0}).execute(db)
     count = db.execute_sql(_FREEZE, (effective_memory_hash,)).rowcount
-    CORPORA.update({"resource_count": count}).where(_is(effective_memory_hash)).execute(db)
+    CORPORA.update({CORPORA.resource_count: count}).where(_is(effective_memory_hash)).execute(db)
     return count
 
 

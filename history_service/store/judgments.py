@@ -17,6 +17,10 @@ _INSERT_JUDGMENT = (
     f"INSERT INTO evaluation_judgments (case_sequence, judgment_version, position, {', '.join(JUDGMENT_COLUMNS)}) "  # noqa: S608
     f"VALUES ({', '.join('?' * (3 + len(JUDGMENT_COLUMNS)))})"
 )
+_SELECT_JUDGMENTS = (
+    f"SELECT {', '.join(JUDGMENT_COLUMNS)} FROM evaluation_judgments "  # noqa: S608
+    "WHERE case_sequence = ? AND judgment_version = ? AND position > 0"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,7 @@ def answered_request(db: Connection, case_sequence: int, request_id: str) -> Ans
 
 def judgments_of(db: Connection, case_sequence: int, version: int) -> list[Judgment]:
     """Return one version's judgments, by resource_id and unit_key, resource-level ones first."""
-    query = JUDGMENTS.select(*(getattr(JUDGMENTS, name) for name in JUDGMENT_COLUMNS)).where(
-        JUDGMENTS.case_sequence == case_sequence,
-        JUDGMENTS.judgment_version == version,
-        JUDGMENTS.position > 0,
-    )
-    rows = query.tuples().execute(db)
+    rows = db.execute_sql(_SELECT_JUDGMENTS, (case_sequence, version))
     found = (Judgment(id_, key, grade, bool(missed), notes, source) for id_, key, grade, missed, notes, source in rows)
     return in_order(found)
 

@@ -26,9 +26,7 @@ class DeleteCase:
 def conflict(case: EvaluationCase, expected_version: int) -> JudgmentConflict:
     """Return what to tell a caller who saw another version than the present one."""
     update_time_us = case.create_time_us if case.judge_time_us is None else case.judge_time_us
-    return JudgmentConflict(
-        case.case_id, expected_version, case.judgment_version, case.judgment_author, update_time_us
-    )
+    return JudgmentConflict(case.case_id, expected_version, case.judgment_version, case.judgment_author, update_time_us)
 
 
 def _delete(db: Connection, case_id: str, expected_version: int) -> EvaluationCase:

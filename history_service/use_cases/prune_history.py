@@ -38,9 +38,7 @@ class PruneHistory:
         return count
 
     def _step(self, db: Connection, project_id: str) -> list[str | None]:
-        return removable_runs.delete_runs(
-            db, removable_runs.beyond_newest(db, project_id, self.retain, RUNS_PER_STEP)
-        )
+        return removable_runs.delete_runs(db, removable_runs.beyond_newest(db, project_id, self.retain, RUNS_PER_STEP))
 
 
 class Retention:

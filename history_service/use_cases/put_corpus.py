@@ -9,6 +9,7 @@ from history_service.domain.corpus import Manifest, Resource, manifest_hash
 from history_service.domain.digest import digest_of
 from history_service.domain.errors import BlobDigestMismatch, FieldInvalid
 from history_service.store import corpora
+from history_service.store.awaited import AwaitedCorpora
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
 from history_service.store.leases import Leases
@@ -34,6 +35,7 @@ class PutCorpus:
     database: Database
     blobs: BlobStore
     leases: Leases
+    awaited: AwaitedCorpora
     now: Clock
 
     def begin(self, start: CorpusStart) -> "CorpusUpload":
@@ -113,6 +115,7 @@ class CorpusUpload:
         self._batch.publish()
         manifest = Manifest(self._start.effective_memory_hash, self._start.project_id, tuple(self._resources))
         now_us = self._owner.now()
+        self._owner.awaited.expect(manifest.effective_memory_hash)
         self._owner.database.write(lambda db: corpora.insert_manifest(db, manifest, now_us)).result()
 
     def close(self) -> None:

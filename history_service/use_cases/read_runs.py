@@ -4,23 +4,26 @@ from dataclasses import dataclass
 
 from history_service.domain.case import EvaluationCase, Judgment
 from history_service.domain.corpus import Resource
-from history_service.domain.errors import ResourceNotFound, RunNotFound
+from history_service.domain.errors import BlobCorrupt, ResourceNotFound, RunNotFound
 from history_service.domain.run import Candidate, Run, RunFilter
-from history_service.store import cases, corpora, read_runs
+from history_service.evaluation.results import BenchmarkReport
+from history_service.store import cases, corpora, judgments, read_runs
 from history_service.store.blobs import BlobStore
 from history_service.store.connection import Connection
 from history_service.store.database import Database
+from history_service.use_cases.benchmark import case_report
 
 
 @dataclass(frozen=True, slots=True)
 class WholeRun:
-    """A Run with its candidates, the manifest rows of their resources, and the case that pins it."""
+    """A Run with its candidates, the manifest rows of their resources, and the case that pins it with its measures."""
 
     run: Run
     candidates: list[Candidate]
     resources: list[Resource]
     case: EvaluationCase | None
     judgments: list[Judgment]
+    report: BenchmarkReport | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,13 @@ class ReadRuns:
             memory = run.revisions.effective_memory_hash
             ids = sorted({candidate.resource_id for candidate in candidates})
             resources = [] if memory is None else corpora.resources_by_id(db, memory, ids)
-            case = None if run.evaluation_case_id is None else cases.case_of_run(db, run_id)
-            judgments = [] if case is None else cases.present_judgments(db, case)
-        return WholeRun(run, candidates, resources, case, judgments)
+            pinning = run.evaluation_case_id
+            stored = None if pinning is None else cases.case_by_id(db, pinning)
+            if stored is None:
+                return WholeRun(run, candidates, resources, None, [], None)
+            present = judgments.judgments_of(db, stored.sequence, stored.case.judgment_version)
+            report = case_report(db, stored)
+        return WholeRun(run, candidates, resources, stored.case, present, report)
 
     def resources(self, run_id: str, after: str | None, limit: int) -> ResourcePage:
         """Return at most `limit` resources of a Run's Effective Memory, in resource_id order; raise RunNotFound."""
@@ -71,7 +78,13 @@ class ReadRuns:
             found = [] if memory is None else corpora.resources_by_id(db, memory, [resource_id])
         if not found:
             raise ResourceNotFound(resource_id)
-        return found[0], self.blobs.read(found[0].digest)
+        try:
+            return found[0], self.blobs.read(found[0].digest)
+        except BlobCorrupt:
+            # A Run that went meanwhile took its bodies with it.
+            with self.database.reading() as db:
+                _known(db, run_id)
+            raise
 
 
 def _known(db: Connection, run_id: str) -> Run:

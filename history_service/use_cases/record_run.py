@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from history_service.domain.errors import CorpusNotFound, RunConflict
 from history_service.domain.run import RunStart, RunTrace
 from history_service.store import corpora, runs
+from history_service.store.awaited import AwaitedCorpora
 from history_service.store.connection import Connection
 from history_service.store.database import Database
 from history_service.use_cases.changes import Changes
@@ -17,6 +18,7 @@ class RecordRun:
 
     database: Database
     changes: Changes
+    awaited: AwaitedCorpora
 
     def begin(self, start: RunStart) -> "Future[None]":
         """Insert a Run as running; a Run that is known stays as it is."""
@@ -31,8 +33,14 @@ class RecordRun:
         Effective Memory that is not stored. A Run that was interrupted is healed.
         """
         future = self.database.write(lambda db: _finish(db, trace))
-        future.add_done_callback(lambda _done: self.changes.tell())
+        future.add_done_callback(lambda done: self._tell(trace, done))
         return future
+
+    def _tell(self, trace: RunTrace, done: "Future[bool]") -> None:
+        memory = trace.revisions.effective_memory_hash
+        if memory is not None and done.exception() is None:
+            self.awaited.arrived(memory)
+        self.changes.tell()
 
 
 def _begin(db: Connection, start: RunStart) -> None:

@@ -1,6 +1,5 @@
 """Replaces a case's judgments by compare-and-set."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from history_service.domain import limits
@@ -57,8 +56,8 @@ class ReplaceJudgments:
         JudgmentConflict, FieldInvalid.
         """
         # Checked before the write, which it would hold up; raised inside it, where its turn is.
-        problem = self._problem(wanted)
-        return self.database.write(lambda db: self._replace(db, wanted, problem)).result()
+        problem, digest = self._problem(wanted), wanted.digest
+        return self.database.write(lambda db: self._replace(db, wanted, digest, problem)).result()
 
     def _problem(self, wanted: Replacement) -> FieldInvalid | None:
         try:
@@ -72,13 +71,15 @@ class ReplaceJudgments:
             return problem
         return None
 
-    def _replace(self, db: Connection, wanted: Replacement, problem: FieldInvalid | None) -> StandingVersion:
+    def _replace(
+        self, db: Connection, wanted: Replacement, digest: str, problem: FieldInvalid | None
+    ) -> StandingVersion:
         stored = cases.case_by_id(db, wanted.case_id)
         if stored is None:
             raise CaseNotFound(wanted.case_id)
         known = judgments.answered_request(db, stored.sequence, wanted.request_id)
         if known is not None:
-            return _first_answer(known, wanted)
+            return _first_answer(known, digest)
         new = _judged(stored.case, wanted, self.now())
         if not cases.raise_version(db, new, wanted.expected_version):
             raise conflict(stored.case, wanted.expected_version)
@@ -86,7 +87,7 @@ class ReplaceJudgments:
             raise problem
         judge_time_us = new.judge_time_us or 0
         version = JudgmentVersion(new.judgment_version, wanted.author, judge_time_us, wanted.judgments)
-        judgments.insert_version(db, stored.sequence, version, wanted.request_id, wanted.digest)
+        judgments.insert_version(db, stored.sequence, version, wanted.request_id, digest)
         return StandingVersion(version.judgment_version, judge_time_us)
 
 
@@ -101,9 +102,9 @@ def _check_text(field: str, text: str, limit: int) -> None:
         raise FieldInvalid(field, f"must have 1 to {limit} bytes", limit)
 
 
-def _first_answer(known: judgments.AnsweredRequest, wanted: Replacement) -> StandingVersion:
+def _first_answer(known: judgments.AnsweredRequest, digest: str) -> StandingVersion:
     # The first answer would tell its sender that judgments stand which were never stored.
-    if known.request_digest != wanted.digest:
+    if known.request_digest != digest:
         raise FieldInvalid("request_id", "was used for another judgment set: give each replacement an id of its own")
     return StandingVersion(known.judgment_version, known.judge_time_us)
 
@@ -111,7 +112,7 @@ def _first_answer(known: judgments.AnsweredRequest, wanted: Replacement) -> Stan
 def _judged(case: EvaluationCase, wanted: Replacement, now_us: int) -> EvaluationCase:
     return replace(
         case,
-        judgment_version=wanted.expected_version + 1,
+        judgment_version=case.judgment_version + 1,
         judgment_count=len(wanted.judgments),
         human_judged=any(judgment.source == "human" for judgment in wanted.judgments),
         judge_time_us=now_us,

@@ -7,7 +7,7 @@ from ranker_service.domain.profile import RerankSettings
 from ranker_service.domain.trace import Stage
 from ranker_service.models.cross_encoder import CrossEncoder
 from ranker_service.models.late_interaction import LateInteraction
-from ranker_service.models.source import resolve
+from ranker_service.models.source import ModelUnavailable, resolve
 from ranker_service.ports import Reranker
 
 
@@ -38,5 +38,8 @@ class Rerankers:
         if self._specification is None:
             summary = "the profile asks for a cross-encoder: start the ranker with --cross-encoder"
             raise StageFailed(Stage.RERANK, "cross_encoder_not_configured", summary)
-        folder = resolve(self._specification, allow_download=self._allow_download)
-        return CrossEncoder.load(folder, self._dtype)
+        try:
+            folder = resolve(self._specification, allow_download=self._allow_download)
+            return CrossEncoder.load(folder, self._dtype)
+        except ModelUnavailable as error:
+            raise StageFailed(Stage.RERANK, "cross_encoder_unavailable", str(error)) from error

@@ -1,12 +1,11 @@
 """A Run as the frames that history is sent, and a corpus as its frames. Each message is serialized once."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from ranker_service.domain.candidate import Candidate
 from ranker_service.domain.limits import CANDIDATES_PER_FRAME, FRAME_BYTES
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.domain.trace import RunTrace
@@ -42,8 +41,10 @@ def started_frame(trace: RunTrace) -> bytes:
     return pb.RecordRetrievalRunsRequest(run_id=trace.run_id, started=started).SerializeToString()
 
 
-def run_frames(trace: RunTrace, encode: Callable[[Candidate], tuple[bytes, ...]]) -> list[Pieces]:
+def run_frames(trace: RunTrace, candidates: Iterable[tuple[bytes, ...]]) -> list[Pieces]:
     """Return every frame of a terminal Run, `started` first, each in pieces. The last one lacks the candidates' digest.
+
+    `candidates` are the trace's, encoded.
 
     The reply waits here: hundreds of kilobytes are joined once, where they are written, and digested when they leave.
     """
@@ -52,7 +53,7 @@ def run_frames(trace: RunTrace, encode: Callable[[Candidate], tuple[bytes, ...]]
         revisions = revisions_to_proto(trace.revisions)
         frames.append([pb.RecordRetrievalRunsRequest(run_id=trace.run_id, revisions=revisions).SerializeToString()])
     name = _run_id_field(trace.run_id)
-    for size, pieces in candidate_frames(map(encode, trace.candidates)):
+    for size, pieces in candidate_frames(candidates):
         frames.append([name, _field_head(_CANDIDATES, size), *pieces])
     frames.append([_finished_frame(trace)])
     return frames

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from ranker_service.domain.resource import EffectiveMemory
-from ranker_service.domain.trace import RunTrace
+from ranker_service.domain.trace import RunTrace, Stage
 from ranker_service.ports import Clock
 from ranker_service.recorder.backoff import Backoff
 from ranker_service.recorder.candidate_bytes import CandidateEncoder
@@ -18,7 +18,7 @@ from ranker_service.recorder.corpus_delivery import CorpusDelivery
 from ranker_service.recorder.delivery import RunDelivery
 from ranker_service.recorder.episode import Episode
 from ranker_service.recorder.flusher import Flusher
-from ranker_service.recorder.frames import run_frames, started_frame
+from ranker_service.recorder.frames import Pieces, run_frames, started_frame
 from ranker_service.recorder.journal import DEFAULT_LIMIT_BYTES, Journal, JournalFull, Pending
 from ranker_service.recorder.outbox import Announcement, Outbox
 from ranker_service.recorder.status import Counter, RecorderState, RecorderStatus, status_to_proto
@@ -46,6 +46,7 @@ class Recorder:
     ) -> None:
         self._process = os.getpid()
         self._history = history
+        self._clock = clock
         self._encode = CandidateEncoder().encode
         self._dropped = Counter()
         self._drops = Episode(_LOG, "Runs are kept again")
@@ -121,7 +122,7 @@ class Recorder:
     def _keep(self, trace: RunTrace) -> Pending | None:
         memory_hash = "" if trace.revisions is None else trace.revisions.effective_memory_hash
         try:
-            return self._journal.append(trace.run_id, memory_hash, run_frames(trace, self._encode))
+            return self._journal.append(trace.run_id, memory_hash, self._frames(trace))
         except JournalFull as error:
             self._drops.begin("Runs are dropped, the journal is full: %s", error)
         except OSError as error:
@@ -129,6 +130,13 @@ class Recorder:
         except Exception:
             _LOG.exception("Run %s is dropped, its trace cannot be encoded", trace.run_id)
         return None
+
+    def _frames(self, trace: RunTrace) -> list[Pieces]:
+        """Encode a Run; what its candidates take is the latency of stage recording that the trace itself can tell."""
+        began_us = self._clock.monotonic_us()
+        candidates = [self._encode(candidate) for candidate in trace.candidates]
+        trace.add_latency(Stage.RECORDING, self._clock.monotonic_us() - began_us)
+        return run_frames(trace, candidates)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

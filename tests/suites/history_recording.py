@@ -27,7 +27,7 @@ TIMEOUT_SECONDS = 30.0
 
 def frames_of(trace: RunTrace) -> list[pb.RecordRetrievalRunsRequest]:
     """Return a Run's frames."""
-    joined = [b"".join(pieces) for pieces in run_frames(trace, CandidateEncoder().encode)]
+    joined = [b"".join(pieces) for pieces in run_frames(trace, map(CandidateEncoder().encode, trace.candidates))]
     return [pb.RecordRetrievalRunsRequest.FromString(frame) for frame in with_digest(trace.run_id, joined)]
 
 

@@ -53,19 +53,8 @@ def test_runtime_says_what_the_process_is(history: RunningHistory) -> None:
 def test_what_is_not_served_says_so(history: RunningHistory) -> None:
     stub = history.evaluation
     calls = {
-        "CreateEvaluationCase": lambda: stub.CreateEvaluationCase(evaluation.CreateEvaluationCaseRequest()),
-        "GetEvaluationCase": lambda: stub.GetEvaluationCase(evaluation.GetEvaluationCaseRequest()),
-        "ListEvaluationCases": lambda: stub.ListEvaluationCases(evaluation.ListEvaluationCasesRequest()),
-        "DeleteEvaluationCase": lambda: stub.DeleteEvaluationCase(evaluation.DeleteEvaluationCaseRequest()),
-        "ListCorpusResources": lambda: stub.ListCorpusResources(evaluation.ListCorpusResourcesRequest()),
-        "ReplaceEvaluationJudgments": lambda: stub.ReplaceEvaluationJudgments(
-            evaluation.ReplaceEvaluationJudgmentsRequest()
-        ),
-        "ListJudgmentVersions": lambda: stub.ListJudgmentVersions(evaluation.ListJudgmentVersionsRequest()),
-        "GetBenchmarkReport": lambda: stub.GetBenchmarkReport(evaluation.GetBenchmarkReportRequest()),
         "ExportEvaluationSet": lambda: list(stub.ExportEvaluationSet(evaluation.ExportEvaluationSetRequest())),
         "ImportEvaluationSet": lambda: stub.ImportEvaluationSet(iter([evaluation.ImportEvaluationSetRequest()])),
-        "ClearRetrievalRuns": lambda: history.history.ClearRetrievalRuns(pb.ClearRetrievalRunsRequest()),
     }
     for method, call in calls.items():
         with pytest.raises(grpc.RpcError) as error:

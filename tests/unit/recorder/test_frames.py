@@ -24,7 +24,7 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 
 def sent(trace: RunTrace) -> list[bytes]:
     """Return a Run's frames as history gets them."""
-    joined = [b"".join(pieces) for pieces in run_frames(trace, CandidateEncoder().encode)]
+    joined = [b"".join(pieces) for pieces in run_frames(trace, map(CandidateEncoder().encode, trace.candidates))]
     return with_digest(trace.run_id, joined)
 
 
