@@ -6,10 +6,9 @@ import signal
 import sys
 import threading
 
-from ranktrail_serving.errors import StartRefused
-
 from ranker_service.bootstrap import start
 from ranker_service.config import Config
+from ranktrail_serving.errors import StartRefused
 
 
 def main() -> int:

@@ -36,6 +36,7 @@ ENCODE_BATCH = 128
 
 _REPORTS = 200
 _INDEX_STEPS = 5
+_CHARACTERS_PER_TOKEN = 4
 
 Progress = Callable[[str, int, int], None]
 """Takes (phase, steps done, steps in all); what it raises ends the build."""
@@ -77,12 +78,15 @@ def build_snapshot(
     store: VectorStore,
     previous: Snapshot | None,
     progress: Progress,
+    on_size: Callable[[int], None] = lambda _: None,
 ) -> Snapshot:
     """Build the memory's index at `directory`, wholly or not at all, and open it; a whole one that is there is opened.
 
     Units and tokens of unchanged resources come from `previous`; only encoder inputs that `store` lacks are encoded,
     and those stay in the store when the build is interrupted. Raises VectorRefused where the encoder makes a vector
     without a direction, and whatever `read_body`, `chunker`, `encoder` and `progress` raise.
+
+    `on_size` is told, before anything is encoded, about how many bytes the token vectors will take.
     """
     revision = index_revision_of(memory.hash, chunker, encoder, settings)
     build = _Build(chunker, encoder, settings, store, _sparsely(progress))
@@ -93,6 +97,7 @@ def build_snapshot(
     _require_distinct(drafts)
     inputs = [digest_of(draft.unit.encoder_input.encode()) for draft in drafts]
     keep_tokens = len(set(inputs)) <= settings.token_vector_limit
+    on_size(_estimated_token_vector_bytes(drafts, inputs, encoder.dimension) if keep_tokens else 0)
     build.encode(drafts, inputs, keep_tokens=keep_tokens)
     parts = build.parts(memory, drafts, inputs)
     meta = meta_of(
@@ -220,6 +225,13 @@ def _existing(directory: Path, store: VectorStore, revision: str) -> Snapshot | 
     except IndexDamaged:
         return None
     return snapshot if snapshot.index_revision == revision else None
+
+
+def _estimated_token_vector_bytes(drafts: Sequence[Draft], inputs: Sequence[str], dimension: int) -> int:
+    """Estimate the token vectors of the distinct inputs: int8 rows and a float16 a token; prefixes by their length."""
+    units = dict(zip(inputs, (draft.unit for draft in drafts), strict=True)).values()
+    tokens = sum(unit.token_count + len(unit.prefix) // _CHARACTERS_PER_TOKEN for unit in units)
+    return tokens * (dimension + 2)
 
 
 def _require_distinct(drafts: Sequence[Draft]) -> None:

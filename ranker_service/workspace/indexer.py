@@ -19,7 +19,7 @@ _CURRENT = "current"
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """How far a build is; `total` is 0 where it is not known."""
+    """How far a build is; `total` is 0 where it is not known, `token_vector_bytes` an estimate and 0 before it."""
 
     phase: str
     done: int
@@ -58,6 +58,12 @@ class Indexer:
     ) -> Snapshot:
         """Build the memory's index beside the old one and make it the current one."""
         revision = self.revision(memory)
+        token_vector_bytes = 0
+
+        def note_size(size: int) -> None:
+            nonlocal token_vector_bytes
+            token_vector_bytes = size
+
         snapshot = build_snapshot(
             memory=memory,
             read_body=read_body,
@@ -67,7 +73,8 @@ class Indexer:
             directory=self._indexes / revision,
             store=self._open_store(),
             previous=previous,
-            progress=lambda phase, done, total: progress(BuildProgress(phase, done, total)),
+            progress=lambda phase, done, total: progress(BuildProgress(phase, done, total, token_vector_bytes)),
+            on_size=note_size,
         )
         self._point_to(revision)
         self._remove_others(revision)

@@ -50,7 +50,6 @@ class Project:
         self._snapshot: Snapshot | None = None
         self._users = 0
         self._removing = False
-        self._distrusted = False
         self._damage: MemoryDamaged | None = None
         self._stores = self._open_stores()
         self._memory = self.refresh()
@@ -98,8 +97,6 @@ class Project:
 
     def is_current(self) -> bool:
         """Say whether the present memory's index is complete."""
-        if self._distrusted:
-            return False
         try:
             snapshot, _ = self.snapshot()
         except (IndexNotReady, StageFailed):
@@ -130,15 +127,12 @@ class Project:
             return self._snapshot, True
 
     def distrust_index(self) -> None:
-        """Have the next build begin from nothing: what the index or its vectors hold was found damaged in use."""
-        self._distrusted = True
+        """Forget the index that is in memory, since its files were found damaged in use; it does not open again."""
+        with self._loading:
+            self._snapshot = None
 
     def build_index(self) -> None:
         """Build the present memory's index unless it is complete; raise whatever a build raises."""
-        if self._distrusted:
-            with self._unused():
-                _remove([self._directory / name for name in ("indexes", "vectors")])
-                self._distrusted = False
         memory = self.memory
         if self.is_current():
             return

@@ -92,7 +92,7 @@ class Workspace:
             raise
 
     def distrust_index(self, project_id: str) -> None:
-        """Have a project's index built from nothing; raise ProjectNotFound."""
+        """Have a project's index repaired, whose damage was found in use; raise ProjectNotFound."""
         project = self.project(project_id)
         project.distrust_index()
         self._builds.request(project)

@@ -93,7 +93,7 @@ def assert_store_is_whole(data_dir: Path) -> None:
 @pytest.mark.timeout(600)
 def test_killing_either_process_at_random_instants_loses_no_acknowledged_run() -> None:
     generator = random.Random(SEED)
-    with running_stack() as stack:
+    with running_stack(history=("--retain-runs", "1000000")) as stack:
         remember(stack.ranker_stub, PROJECT, PAGES)
         with Load(stack, callers=2) as load:
             for kill in range(KILLS):

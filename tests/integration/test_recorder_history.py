@@ -32,7 +32,7 @@ class Pair:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.history = Service("history_service", directory)
+        self.history = Service("history_service", directory, ("--retain-runs", "100000"))
         target = HistoryTarget(f"unix:{self.history.socket}")
         self.recorder = Recorder(directory / "ranker" / "spool", target, SystemClock(), random.Random(SEED).random)
         self.sent: list[str] = []

@@ -482,7 +482,9 @@ class EnsureIndexResponse(_message.Message):
     total_count: _builtins.int
     """Steps of this phase; 0 where it is not known."""
     token_vector_bytes: _builtins.int
-    """Bytes that the token vectors of this index take on disk; 0 before it is known and where none are kept."""
+    """Bytes that the token vectors of this index take on disk: an estimate from the phase "encode" on, exact with "ready"; 0
+    before there is an estimate and where none are kept.
+    """
     index_revision: _builtins.str
     """The complete index; only with "ready"."""
     unit_count: _builtins.int
