@@ -12,6 +12,7 @@ HistoryError
 ├── CorpusNotFound             a Run whose Effective Memory is not stored
 ├── BlobDigestMismatch         bytes that are not what their digest says, as sent
 ├── BlobCorrupt                the same, as stored
+├── FixtureInvalid             an exported set that cannot be read back
 ├── MethodNotServed
 ├── WriteFailed                the database or the disk refused a write
 └── StoreUnusable              the service cannot start; the message says what to do
@@ -126,6 +127,14 @@ class BlobCorrupt(HistoryError):
     def __init__(self, digest: str, problem: str) -> None:
         super().__init__(f"stored body of digest {digest}: {problem}; put a corpus that holds it to repair it")
         self.digest = digest
+
+
+class FixtureInvalid(HistoryError):
+    """A field of an exported set is wrong; `field` is a path such as `cases[3].query`."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field} {problem}")
+        self.field = field
 
 
 class MethodNotServed(HistoryError):

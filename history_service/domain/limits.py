@@ -43,8 +43,10 @@ MAX_RELEVANCE = 3
 MAX_JUDGMENTS = 5_000
 MAX_JUDGMENT_BYTES = 1_048_576
 """The text of all judgments of a set, so that a case with its judgments fits into one message of 4 MiB."""
-MAX_REPORT_CASES = 2_000
+MAX_REPORT_CASES = 3_500
 """Cases of one report, so that it fits into one message of 4 MiB."""
+MAX_FIXTURE_BYTES = 68_719_476_736
+"""An exported set on its way in; it lies on disk until it is checked."""
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100

@@ -50,6 +50,9 @@ OWN_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
         StatusCode.INVALID_ARGUMENT, "BLOB_DIGEST_MISMATCH", lambda error: {"digest": error.digest}
     ),
     errors.BlobCorrupt: ErrorRow(StatusCode.DATA_LOSS, "BLOB_CORRUPT", lambda error: {"digest": error.digest}),
+    errors.FixtureInvalid: ErrorRow(
+        StatusCode.INVALID_ARGUMENT, "FIXTURE_INVALID", lambda error: {"field": error.field}
+    ),
     errors.MethodNotServed: ErrorRow(
         StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", lambda error: {"method": error.method}
     ),

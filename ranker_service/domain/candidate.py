@@ -11,6 +11,8 @@ EXCERPT_CHARACTERS = 1_200
 class ExclusionReason(Enum):
     """The first selection rule that kept a candidate out; the value is its stable JSON word."""
 
+    __hash__ = object.__hash__  # Enum hashes a member's name anew at each look-up, and these are in every candidate
+
     NOT_RERANKED = "not_reranked"
     FRAGMENT_LIMIT = "fragment_limit"
     BELOW_RELEVANCE = "below_relevance"
@@ -22,6 +24,8 @@ class ExclusionReason(Enum):
 
 class DeltaAction(Enum):
     """What the caller does with a selected unit."""
+
+    __hash__ = object.__hash__  # Enum hashes a member's name anew at each look-up, and these are in every candidate
 
     ADD = "add"
     REPLACE = "replace"

@@ -11,6 +11,8 @@ from ranker_service.domain.digest import canonical_json, digest_of
 class Layer(Enum):
     """Where a resource was committed; the value is its JSON word."""
 
+    __hash__ = object.__hash__  # Enum hashes a member's name anew at each look-up, and these are in every candidate
+
     ORGANIZATION = "organization"
     PROJECT = "project"
     DRAFT = "draft"

@@ -33,12 +33,12 @@ def _check(cases: Sequence[JudgedCase], report: BenchmarkReport, place: int, mea
     rankings = {case.case_id: run(case, VARIANTS[place]) for case in scored}
     # A TREC file has no line for a query whose ranking is empty.
     lines = {case_id: ranking for case_id, ranking in rankings.items() if ranking}
-    expected = ir_measures.calc([PEERS[measure]], qrels(scored), lines)
-    values = {metric.query_id: metric.value for metric in expected.per_query}
+    means, metrics = ir_measures.calc([PEERS[measure]], qrels(scored), lines)
+    values = {metric.query_id: metric.value for metric in metrics}
     assert _reported(report, place, measure) == pytest.approx(values, abs=1e-9)
     (mean,) = [mean for mean in report.variants[place].measures if mean.measure == measure]
     assert (mean.scored, mean.total) == (len(scored), len(cases))
-    assert mean.mean == (pytest.approx(expected.aggregated[PEERS[measure]], abs=1e-9) if scored else None)
+    assert mean.mean == (pytest.approx(means[PEERS[measure]], abs=1e-9) if scored else None)
 
 
 @settings(max_examples=150, deadline=None)

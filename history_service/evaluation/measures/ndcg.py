@@ -4,25 +4,26 @@ nDCG = DCG / ideal DCG, DCG = sum over the first ten ranks of (2^relevance - 1) 
 of all judgments, missed ones too, best first and cut at ten as well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log2
+from operator import truediv
 
 NAME = "nDCG@10"
 CUTOFF = 10
-HIGHEST_RELEVANCE = 3
 
-_GAINS = tuple(float(2**relevance - 1) for relevance in range(HIGHEST_RELEVANCE + 1))
+_GAINS: dict[int | None, float] = {None: 0.0, 0: 2.0**0 - 1, 1: 2.0**1 - 1, 2: 2.0**2 - 1, 3: 2.0**3 - 1}
+_HIGHEST_GAINS = _GAINS | {None: _GAINS[3]}
 _DISCOUNTS = tuple(log2(rank + 1) for rank in range(1, CUTOFF + 1))
 
 
 def ideal_dcg(judged: Iterable[int]) -> float:
     """Return the DCG of the best order of all judgments' relevances."""
-    return _dcg(sorted(judged, reverse=True))
+    return _dcg(sorted(judged, reverse=True), _GAINS)
 
 
 def ndcg(relevances: Sequence[int | None], ideal: float) -> float | None:
     """Return nDCG@10, where a unit without judgment gains nothing. None where `ideal` is 0: nothing is relevant."""
-    return _dcg(relevances) / ideal if ideal else None
+    return _dcg(relevances, _GAINS) / ideal if ideal else None
 
 
 def highest_ndcg(relevances: Sequence[int | None], ideal: float) -> float | None:
@@ -31,14 +32,9 @@ def highest_ndcg(relevances: Sequence[int | None], ideal: float) -> float | None
     No judgments of theirs could make it more: the ideal is that of the judgments there are, and further ones could only
     raise it.
     """
-    if not ideal:
-        return None
-    best = [HIGHEST_RELEVANCE if relevance is None else relevance for relevance in relevances[:CUTOFF]]
-    return min(1.0, _dcg(best) / ideal)
+    return min(1.0, _dcg(relevances, _HIGHEST_GAINS) / ideal) if ideal else None
 
 
-def _dcg(relevances: Sequence[int | None]) -> float:
+def _dcg(relevances: Sequence[int | None], gains: Mapping[int | None, float]) -> float:
     # The shorter of the two ends the walk, so this is also the cut.
-    return sum(
-        _GAINS[relevance] / discount for relevance, discount in zip(relevances, _DISCOUNTS, strict=False) if relevance
-    )
+    return float(sum(map(truediv, map(gains.__getitem__, relevances), _DISCOUNTS)))

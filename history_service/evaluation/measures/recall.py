@@ -10,4 +10,4 @@ def recall(relevances: Sequence[int | None], relevant_count: int) -> float | Non
     """Return R@20; `relevant_count` counts all relevant judgments, missed ones too. None where it is 0."""
     if not relevant_count:
         return None
-    return sum(1 for relevance in relevances[:CUTOFF] if relevance) / relevant_count
+    return sum(map(bool, relevances[:CUTOFF])) / relevant_count

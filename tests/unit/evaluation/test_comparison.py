@@ -7,7 +7,7 @@ from history_service.evaluation.judged_case import JudgedCase
 from history_service.evaluation.measures import ndcg, recall, reciprocal_rank
 from history_service.evaluation.report import benchmark_report
 from history_service.evaluation.results import BenchmarkReport, VariantComparison
-from tests.unit.evaluation.cases import a_case, a_unit
+from tests.unit.evaluation.cases import a_case, a_unit, values
 
 FAMILY = 3 * 2
 """Comparisons that differ where only dense wins: it with each of the three others, on nDCG@10 and RR."""
@@ -94,15 +94,15 @@ def test_one_case_has_a_difference_and_no_interval() -> None:
     assert (found.mean_difference, found.interval_low, found.interval_high, found.wins) == (0.5, None, None, 1)
 
 
-def test_sums_that_differ_in_their_last_place_only_are_ties() -> None:
-    judgments = {"A": 3, "B": 3, "C": 1}
-    units = [
-        a_unit("A#1", bm25_rank=1, dense_rank=2),
-        a_unit("B#1", bm25_rank=2, dense_rank=1),
-        a_unit("C#1", bm25_rank=3, dense_rank=3),
-    ]
-    found = _dense_over_bm25(benchmark_report([a_case(units, judgments)]), ndcg.NAME)
-    assert (found.wins, found.ties, found.losses) == (0, 1, 0)
+def test_sums_that_are_equal_and_differ_in_their_last_place_only_are_ties() -> None:
+    # 1 + 1 / 2 + 3 / log2(9) = 1 / log2(3) + 3 / 2 + 1 / log2(9), since log2(9) is twice log2(3).
+    ranks = {"A#1": (1, 2), "B#1": (3, 8), "C#1": (8, 3)}
+    others = {f"X#{rank}": (rank, None) for rank in (2, 4, 5, 6, 7)} | {f"Y#{n}": (None, n) for n in (1, 4, 5, 6, 7)}
+    units = [a_unit(key, bm25_rank=bm25, dense_rank=dense) for key, (bm25, dense) in (ranks | others).items()]
+    case = a_case(units, {"A": 1, "B": 1, "C": 2})
+    assert values(case, "b1_bm25")["nDCG@10"] != values(case, "b2_dense_vector")["nDCG@10"]
+    found = _dense_over_bm25(benchmark_report([case]), ndcg.NAME)
+    assert (found.wins, found.ties, found.losses, found.mean_difference) == (0, 1, 0, 0.0)
 
 
 def test_the_comparisons_do_not_depend_on_the_order_in_which_cases_are_read() -> None:

@@ -36,9 +36,12 @@ def test_recall_counts_all_that_is_relevant_and_not_only_what_twenty_can_hold() 
 
 
 def test_recall_and_ndcg_do_not_look_past_their_cutoffs_and_rr_does() -> None:
-    units = ranked(*(f"X{number}#1" for number in range(24)), "A#1")
+    units = ranked(*(f"X{number}#1" for number in range(10)), "A#1")
     found = values(a_case(units, {"A": 3}))
-    assert (found["R@20"], found["nDCG@10"], found["RR"]) == (0.0, 0.0, 1 / 25)
+    assert (found["R@20"], found["nDCG@10"], found["RR"]) == (1.0, 0.0, 1 / 11)
+    units = ranked(*(f"X{number}#1" for number in range(20)), "A#1")
+    found = values(a_case(units, {"A": 3}))
+    assert (found["R@20"], found["nDCG@10"], found["RR"]) == (0.0, 0.0, 1 / 21)
 
 
 def test_the_twentieth_and_the_tenth_are_within_their_cutoffs() -> None:

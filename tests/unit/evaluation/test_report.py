@@ -76,4 +76,4 @@ def test_a_candidate_of_a_run_is_read_by_the_names_of_its_columns() -> None:
 
 def test_a_plain_row_is_as_good_as_a_unit() -> None:
     case = a_case(ranked("A#1", "B#1"), {"B": 2})
-    assert benchmark_report([replace(case, units=[tuple(unit) for unit in case.units])]) == benchmark_report([case])
+    assert benchmark_report([replace(case, units=[unit[:] for unit in case.units])]) == benchmark_report([case])

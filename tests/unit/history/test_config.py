@@ -41,6 +41,19 @@ def test_a_grace_that_is_no_time_is_a_usage_error(seconds: str, capsys: pytest.C
     assert "not a number of seconds" in capsys.readouterr().err
 
 
+def test_500_runs_of_a_project_are_kept_unless_another_number_is_given() -> None:
+    assert read_config([], {}).retain_runs == 500
+    assert read_config(["--retain-runs", "7"], {}).retain_runs == 7
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "many", "٣", "1000000001"])
+def test_a_number_of_runs_that_is_none_is_a_usage_error(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        read_config(["--retain-runs", count], {})
+    assert stopped.value.code == 2
+    assert "not a number of Runs" in capsys.readouterr().err
+
+
 def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         read_config(["--help"], {})
