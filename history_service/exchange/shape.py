@@ -72,8 +72,7 @@ def _text(schema: Schema) -> Check | None:
             raise FixtureInvalid(path, "is empty")
         if most is not None and len(value) > most:
             raise FixtureInvalid(path, f"has more than {most} characters")
-        if not value.isascii() or limit is not None:
-            _check_bytes(value, path, limit)
+        _check_bytes(value, path, limit)
         if matches is not None and matches(value) is None:
             raise FixtureInvalid(path, f"must match {pattern}")
 
@@ -82,7 +81,7 @@ def _text(schema: Schema) -> Check | None:
 
 def _check_bytes(value: str, path: str, limit: int | None) -> None:
     try:
-        size = len(value.encode("utf-8"))
+        size = len(value) if value.isascii() else len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise FixtureInvalid(path, "holds a surrogate, which is no text") from error
     if limit is not None and size > limit:

@@ -2,12 +2,17 @@
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from ranktrail_cli import folder
 from ranktrail_cli.folder import Skipped, list_folder, read_still
+from tests.processes import short_directory
+
+NOBODY = 65_534
 
 
 def skipped(root: Path) -> dict[str, str]:
@@ -85,15 +90,29 @@ def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(tmp_path: Path) -
         read_still(tmp_path / "gone.md")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_folder_that_cannot_be_read_is_skipped_and_its_neighbours_are_not(tmp_path: Path) -> None:
-    write(tmp_path, "closed/a.md", "open/b.md")
-    (tmp_path / "closed").chmod(0)
+@contextmanager
+def as_nobody(folder: Path) -> Iterator[None]:
+    """Lay root's rights down, which read everything, and let `folder` be nobody's meanwhile."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.chown(folder, NOBODY, NOBODY)
+    os.seteuid(NOBODY)
     try:
-        assert list_folder(tmp_path).paths == ["open/b.md"]
-        assert skipped(tmp_path) == {"closed": "the folder cannot be read: permission denied"}
+        yield
     finally:
-        (tmp_path / "closed").chmod(0o700)
+        os.seteuid(0)
+
+
+def test_a_folder_that_cannot_be_read_is_skipped_and_its_neighbours_are_not() -> None:
+    with short_directory() as root:
+        write(root, "closed/a.md", "open/b.md")
+        (root / "closed").chmod(0)
+        (root / "open").chmod(0o755)
+        with as_nobody(root):
+            assert list_folder(root).paths == ["open/b.md"]
+            assert skipped(root) == {"closed": "the folder cannot be read: permission denied"}
+        (root / "closed").chmod(0o700)
 
 
 def test_a_file_of_32_mebibytes_is_taken_and_one_byte_more_is_not(tmp_path: Path) -> None:
