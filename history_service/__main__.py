@@ -14,7 +14,7 @@ from ranktrail_serving.errors import StartRefused
 
 logger = logging.getLogger("history_service")
 
-EXIT_REFUSED = 1
+EXIT_REFUSED = 5
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         service = HistoryService(config)
     except (StartRefused, HistoryError) as error:
         sys.stderr.write(f"history: {error}\n")
-        return EXIT_REFUSED
+        return error.exit_code if isinstance(error, StartRefused) else EXIT_REFUSED
     with service:
         service.start()
         logger.info("serves %s with the data of %s", service.target, config.data_dir)

@@ -28,6 +28,8 @@ from history_service.use_cases.collect_garbage import CollectGarbage
 from history_service.use_cases.create_case import CreateCase
 from history_service.use_cases.delete_case import DeleteCase
 from history_service.use_cases.describe_runtime import describe_holdings
+from history_service.use_cases.export_set import ExportSet
+from history_service.use_cases.import_set import ImportSet
 from history_service.use_cases.prune_history import PruneHistory, Retention
 from history_service.use_cases.put_corpus import PutCorpus
 from history_service.use_cases.read_cases import ReadCases
@@ -53,6 +55,8 @@ STREAM_LIMITS = {
     history_servicer.PUT_CORPUS_METHOD: 4,
     history_servicer.WATCH_METHOD: 16,
     history_servicer.READ_BODY_METHOD: 8,
+    evaluation_servicer.EXPORT_METHOD: 4,
+    evaluation_servicer.IMPORT_METHOD: 2,
     REFLECTION_METHOD: 4,
 }
 OTHER_CALL_LIMIT = 64
@@ -132,6 +136,8 @@ class HistoryService:
             delete=DeleteCase(self._database, prune),
             replace=ReplaceJudgments(self._database, now_us),
             benchmark=Benchmark(self._database),
+            exporter=ExportSet(self._database, blobs, leases, directory, now_us, monotonic_us),
+            importer=ImportSet(self._database, blobs, leases, changes, directory, now_us),
         )
 
         def register(server: grpc.Server) -> None:

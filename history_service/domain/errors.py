@@ -13,7 +13,6 @@ HistoryError
 ├── BlobDigestMismatch         bytes that are not what their digest says, as sent
 ├── BlobCorrupt                the same, as stored
 ├── FixtureInvalid             an exported set that cannot be read back
-├── MethodNotServed
 ├── WriteFailed                the database or the disk refused a write
 └── StoreUnusable              the service cannot start; the message says what to do
     ├── DirectoryUnfit
@@ -135,14 +134,6 @@ class FixtureInvalid(HistoryError):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field} {problem}")
         self.field = field
-
-
-class MethodNotServed(HistoryError):
-    """A method that this release does not serve."""
-
-    def __init__(self, method: str) -> None:
-        super().__init__(f"{method} is not served by this release")
-        self.method = method
 
 
 class WriteFailed(HistoryError):

@@ -47,6 +47,8 @@ MAX_REPORT_CASES = 3_500
 """Cases of one report, so that it fits into one message of 4 MiB."""
 MAX_FIXTURE_BYTES = 68_719_476_736
 """An exported set on its way in; it lies on disk until it is checked."""
+MAX_EXPORT_SECONDS = 600
+"""How long one export may hold its state of the database, whose log cannot shrink meanwhile."""
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100

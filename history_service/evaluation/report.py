@@ -20,26 +20,43 @@ def benchmark_report(cases: Iterable[JudgedCase], *, with_comparisons: bool = Tr
 
     Without comparisons nothing is resampled, which is what takes the longest.
     """
-    reports: list[CaseReport] = []
-    durations: list[list[int]] = [[] for _ in VARIANTS]
-    human_judged = 0
+    tally = Tally()
     for case in cases:
-        reports.append(measure_case(case))
-        human_judged += any(judgment.source == "human" for judgment in case.judgments)
-        for variant, known in zip(VARIANTS, durations, strict=True):
+        tally.add(case)
+    return tally.report(with_comparisons=with_comparisons)
+
+
+class Tally:
+    """Measures cases as they come, and reports over those that came."""
+
+    def __init__(self) -> None:
+        self._reports: list[CaseReport] = []
+        self._durations: list[list[int]] = [[] for _ in VARIANTS]
+        self._human_judged = 0
+
+    def add(self, case: JudgedCase) -> CaseReport:
+        """Measure a case."""
+        report = measure_case(case)
+        self._reports.append(report)
+        self._human_judged += any(judgment.source == "human" for judgment in case.judgments)
+        for variant, known in zip(VARIANTS, self._durations, strict=True):
             duration = warm_duration(case, variant)
             if duration is not None:
                 known.append(duration)
-    reports.sort(key=lambda report: report.case_id)
-    return BenchmarkReport(
-        quality_gate=QUALITY_GATE,
-        case_count=len(reports),
-        human_judged_case_count=human_judged,
-        variants=_variant_reports(reports, durations),
-        comparisons=compare(reports) if with_comparisons else (),
-        stage_loss=summed([report.stage_loss for report in reports]),
-        cases=tuple(reports),
-    )
+        return report
+
+    def report(self, *, with_comparisons: bool = True) -> BenchmarkReport:
+        """Report over all cases, as `benchmark_report` does."""
+        reports = sorted(self._reports, key=lambda report: report.case_id)
+        return BenchmarkReport(
+            quality_gate=QUALITY_GATE,
+            case_count=len(reports),
+            human_judged_case_count=self._human_judged,
+            variants=_variant_reports(reports, self._durations),
+            comparisons=compare(reports) if with_comparisons else (),
+            stage_loss=summed([report.stage_loss for report in reports]),
+            cases=tuple(reports),
+        )
 
 
 def _variant_reports(cases: Sequence[CaseReport], durations: Sequence[Sequence[int]]) -> tuple[VariantReport, ...]:

@@ -1,14 +1,19 @@
-"""How values are written in an exported set: times, and bytes cut into frames."""
+"""How values are written in an exported set: JSON, times, and bytes cut into frames."""
 
-import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import orjson
+
+from history_service.domain.digest import canonical_json
 
 FRAME_BYTES = 1_048_576
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_SHORTEST, _LONGEST = 1e-4, 1e16
+"""Between these a float is written without an exponent."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
@@ -24,15 +29,14 @@ def time_us(text: str) -> int:
     return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
 
 
-def plain(value: Any) -> Any:
-    """Return a value of dataclasses, named tuples, mappings and sequences as JSON has it."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(item) for name, item in value._asdict().items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+def quick_json(value: Any, numbers: Iterable[float | None] = ()) -> bytes:
+    """Return what `canonical_json` returns, several times as fast.
+
+    `numbers` are all floats in the value: the faster encoder writes very small and very large ones in other words.
+    """
+    if all(not number or _SHORTEST <= abs(number) < _LONGEST for number in numbers):
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return canonical_json(value)
 
 
 def framed(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -12,8 +12,8 @@ from history_service.domain.case import EvaluationCase, Judgment, JudgmentVersio
 from history_service.domain.corpus import Resource
 from history_service.domain.errors import FixtureInvalid
 from history_service.domain.run import Candidate, Revisions, RunEnd, RunStart, RunState, RunTrace, StageLatency
-from history_service.evaluation.results import CaseReport
-from history_service.exchange.canonical import plain, time_text, time_us
+from history_service.evaluation.results import BenchmarkReport, CaseReport
+from history_service.exchange.canonical import quick_json, time_text, time_us
 from history_service.exchange.fixture import Element
 
 _CASE_FIELDS = (
@@ -41,16 +41,46 @@ _END_FIELDS = (
     "candidate_count",
     "candidates_digest",
 )
+_SCORES = ("bm25_score", "dense_score", "rrf_score", "reranker_score", "late_interaction_score", "relevance")
+_MEASURED = ("value", "low", "high")
 _AT = {name: place for place, name in enumerate(Candidate._fields)}
 
 
 def case_element(case: EvaluationCase, trace: RunTrace, report: CaseReport) -> Element:
     """Return a case with its source trace and its measures."""
-    judged = None if case.judge_time_us is None else time_text(case.judge_time_us)
+    variants = [
+        {"measures": [measure._asdict() for measure in one.measures], "variant": one.variant} for one in report.variants
+    ]
+    measured = {"stage_loss": _fields(report.stage_loss), "variants": variants}
+    return {"report": measured, **pinned_element(case, trace)}
+
+
+def case_json(element: Element) -> bytes:
+    """Return the canonical JSON of a case."""
+    scores = [candidate[name] for candidate in element["run"]["candidates"] for name in _SCORES]
+    measures = [
+        one[name] for variant in element["report"]["variants"] for one in variant["measures"] for name in _MEASURED
+    ]
+    return quick_json(element, scores + measures)
+
+
+def report_element(report: BenchmarkReport) -> Element:
+    """Return the measures of the whole set, without those of single cases and without comparisons."""
+    variants = [_fields(one) | {"measures": [_fields(mean) for mean in one.measures]} for one in report.variants]
+    return {
+        "quality_gate": report.quality_gate,
+        "case_count": report.case_count,
+        "human_judged_case_count": report.human_judged_case_count,
+        "variants": variants,
+        "stage_loss": _fields(report.stage_loss),
+    }
+
+
+def pinned_element(case: EvaluationCase, trace: RunTrace) -> Element:
+    """Return a case with its source trace, without its measures, which follow from the rest."""
     return {name: getattr(case, name) for name in _CASE_FIELDS} | {
         "create_time": time_text(case.create_time_us),
-        "judge_time": judged,
-        "report": {"stage_loss": plain(report.stage_loss), "variants": plain(report.variants)},
+        "judge_time": None if case.judge_time_us is None else time_text(case.judge_time_us),
         "run": run_element(trace),
     }
 
@@ -66,7 +96,7 @@ def run_element(trace: RunTrace) -> Element:
         "create_time": time_text(start.create_time_us),
         "complete_time": time_text(end.complete_time_us),
         "ranking_profile": {"digest": revised.profile_digest, "name": revised.profile_name},
-        "stage_latencies": plain(end.stage_latencies),
+        "stage_latencies": [_fields(latency) for latency in end.stage_latencies],
         "candidates": [_candidate_element(candidate) for candidate in trace.candidates],
     }
 
@@ -78,13 +108,13 @@ def version_element(case_id: str, version: JudgmentVersion) -> Element:
         "case_id": case_id,
         "judge_time": time_text(version.judge_time_us),
         "judgment_version": version.judgment_version,
-        "judgments": plain(version.judgments),
+        "judgments": [_fields(judgment) for judgment in version.judgments],
     }
 
 
 def resource_element(corpus_hash: str, resource: Resource) -> Element:
     """Return a resource of a corpus."""
-    return {"corpus_hash": corpus_hash, **plain(resource)}
+    return {"corpus_hash": corpus_hash, **_fields(resource)}
 
 
 def case_of(element: Element, field: str) -> EvaluationCase:
@@ -132,6 +162,10 @@ def version_of(element: Element, field: str) -> JudgmentVersion:
 def resource_of(element: Element) -> Resource:
     """Return the resource of an element."""
     return Resource(**{name: element[name] for name in Resource.__slots__})
+
+
+def _fields(value: Any) -> Element:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def _candidate_element(candidate: Candidate) -> Element:

@@ -131,6 +131,7 @@ def _object(schema: Schema) -> Check | None:
 def _mapping(item: Check) -> Check:
     def check(value: dict[str, Any], path: str) -> None:
         for name, element in value.items():
+            _check_bytes(name, path, None)
             item(element, f"{path}.{name}")
 
     return check

@@ -1,13 +1,15 @@
 """EvaluationService: each method converts in, calls one use case, converts out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 
 from history_service.domain import limits
-from history_service.domain.errors import FieldInvalid, MethodNotServed
+from history_service.domain.errors import FieldInvalid
 from history_service.rpc.convert import case_message, judgment_message
+from history_service.rpc.exchanging import contents, export_responses, form_of
 from history_service.rpc.fields import checked_run_id, checked_text, timestamp
 from history_service.rpc.judgments import replacement, version_message
 from history_service.rpc.page_token import Scalar, make_page_token, page_size_of, read_page_token
@@ -16,12 +18,16 @@ from history_service.rpc.resources import resource_message
 from history_service.use_cases.benchmark import Benchmark
 from history_service.use_cases.create_case import CreateCase
 from history_service.use_cases.delete_case import DeleteCase
+from history_service.use_cases.export_set import ExportSet
+from history_service.use_cases.import_set import ImportSet
 from history_service.use_cases.read_cases import ReadCases
 from history_service.use_cases.replace_judgments import ReplaceJudgments
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as pb
 from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 
 SERVICE = "ranktrail.evaluation.v1.EvaluationService"
+EXPORT_METHOD = f"/{SERVICE}/ExportEvaluationSet"
+IMPORT_METHOD = f"/{SERVICE}/ImportEvaluationSet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ class EvaluationServicer(evaluation_service_pb2_grpc.EvaluationServiceServicer):
     delete: DeleteCase
     replace: ReplaceJudgments
     benchmark: Benchmark
+    exporter: ExportSet
+    importer: ImportSet
 
     def CreateEvaluationCase(
         self, request: pb.CreateEvaluationCaseRequest, context: grpc.ServicerContext
@@ -121,13 +129,21 @@ class EvaluationServicer(evaluation_service_pb2_grpc.EvaluationServiceServicer):
         )
         return pb.GetBenchmarkReportResponse(report=report_message(report))
 
-    def ExportEvaluationSet(self, request: Any, context: grpc.ServicerContext) -> NoReturn:
-        """Refuse."""
-        raise MethodNotServed("ExportEvaluationSet")
+    def ExportEvaluationSet(
+        self, request: pb.ExportEvaluationSetRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.ExportEvaluationSetResponse]:
+        """Stream the chosen cases as one document."""
+        frames = self.exporter.export(form_of(request), _project_id(request), list(request.case_ids))
+        yield from export_responses(frames, context.cancel)
 
-    def ImportEvaluationSet(self, request: Any, context: grpc.ServicerContext) -> NoReturn:
-        """Refuse."""
-        raise MethodNotServed("ImportEvaluationSet")
+    def ImportEvaluationSet(
+        self, request_iterator: Any, context: grpc.ServicerContext
+    ) -> pb.ImportEvaluationSetResponse:
+        """Read a document back."""
+        imported = self.importer.read(contents(request_iterator))
+        return pb.ImportEvaluationSetResponse(
+            imported_case_count=imported.new_count, already_existing_case_count=imported.existing_count
+        )
 
 
 def _case_id(request: Any) -> str:

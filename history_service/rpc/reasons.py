@@ -53,9 +53,6 @@ OWN_ROWS: Mapping[type[errors.HistoryError], ErrorRow] = {
     errors.FixtureInvalid: ErrorRow(
         StatusCode.INVALID_ARGUMENT, "FIXTURE_INVALID", lambda error: {"field": error.field}
     ),
-    errors.MethodNotServed: ErrorRow(
-        StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", lambda error: {"method": error.method}
-    ),
     errors.WriteFailed: INTERNAL,
 }
 

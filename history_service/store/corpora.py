@@ -1,6 +1,6 @@
 """The Effective Memory of Runs: their manifests, once per hash, and the rows of their blobs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from peewee import fn
@@ -30,15 +30,23 @@ def is_stored(db: Connection, effective_memory_hash: str, project_id: str) -> bo
 
 def insert_manifest(db: Connection, manifest: Manifest, now_us: int) -> None:
     """Insert a manifest and the rows of its blobs, which must be whole on disk; a stored manifest stays as it is."""
-    connection = db.connection()
-    connection.executemany(_INSERT_BLOB, [(r.digest, r.size_bytes, now_us) for r in manifest.resources])
-    if is_stored(db, manifest.effective_memory_hash, manifest.project_id):
-        return
-    rows = [
-        (manifest.effective_memory_hash, position, *(getattr(resource, name) for name in RESOURCE_COLUMNS))
-        for position, resource in enumerate(manifest.resources)
-    ]
-    connection.executemany(_INSERT_RESOURCE, rows)
+    insert_blobs(db, ((r.digest, r.size_bytes) for r in manifest.resources), now_us)
+    if not is_stored(db, manifest.effective_memory_hash, manifest.project_id):
+        insert_resources(db, manifest.effective_memory_hash, manifest.resources)
+
+
+def insert_blobs(db: Connection, sizes: Iterable[tuple[str, int]], now_us: int) -> None:
+    """Insert the rows of bodies that are whole on disk, each (digest, bytes); a known one stays as it is."""
+    db.connection().executemany(_INSERT_BLOB, ((digest, size_bytes, now_us) for digest, size_bytes in sizes))
+
+
+def insert_resources(db: Connection, effective_memory_hash: str, resources: Iterable[Resource]) -> None:
+    """Insert all rows of a manifest, in resource_id order; those of its blobs must be there."""
+    rows = (
+        (effective_memory_hash, position, *(getattr(resource, name) for name in RESOURCE_COLUMNS))
+        for position, resource in enumerate(resources)
+    )
+    db.connection().executemany(_INSERT_RESOURCE, rows)
 
 
 def page_of_resources(db: Connection, effective_memory_hash: str, after: str | None, limit: int) -> list[Resource]:

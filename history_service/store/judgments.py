@@ -19,7 +19,7 @@ _INSERT_JUDGMENT = (
 )
 _SELECT_JUDGMENTS = (
     f"SELECT {', '.join(JUDGMENT_COLUMNS)} FROM evaluation_judgments "  # noqa: S608
-    "WHERE case_sequence = ? AND judgment_version = ? AND position > 0"
+    "WHERE case_sequence = ? AND judgment_version = ? AND position > 0 ORDER BY position"
 )
 
 
@@ -72,8 +72,7 @@ def answered_request(db: Connection, case_sequence: int, request_id: str) -> Ans
 def judgments_of(db: Connection, case_sequence: int, version: int) -> list[Judgment]:
     """Return one version's judgments, by resource_id and unit_key, resource-level ones first."""
     rows = db.execute_sql(_SELECT_JUDGMENTS, (case_sequence, version))
-    found = (Judgment(id_, key, grade, bool(missed), notes, source) for id_, key, grade, missed, notes, source in rows)
-    return in_order(found)
+    return [Judgment(id_, key, grade, bool(missed), notes, source) for id_, key, grade, missed, notes, source in rows]
 
 
 def versions_of(db: Connection, case_sequence: int, before: int | None, limit: int) -> list[VersionHead]:

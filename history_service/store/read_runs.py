@@ -105,10 +105,11 @@ def _conditions(which: RunFilter) -> list[Any]:
 
 
 def _runs(db: Connection, query: Any) -> list[Run]:
-    return [_run(row) for row in query.tuples().execute(db)]
+    return [run_of_row(row) for row in query.tuples().execute(db)]
 
 
-def _run(row: Sequence[Any]) -> Run:
+def run_of_row(row: Sequence[Any]) -> Run:
+    """Return the Run of a row: RUN_COLUMNS, then the id of the case that pins it."""
     sequence, change_sequence, state, _trace_digest = row[:4]
     start = RunStart(*row[4:_REVISIONS_AT])
     revisions = Revisions(*row[_REVISIONS_AT:_END_AT])

@@ -13,8 +13,11 @@ from history_service.use_cases.collect_garbage import CollectGarbage
 
 logger = logging.getLogger(__name__)
 
-RUNS_PER_STEP = 16
-"""Runs deleted in one transaction, so that recording never waits for long."""
+RUNS_PER_STEP = 32
+"""Runs deleted in one transaction.
+
+Few, so that recording never waits for long, and as many as a ranker has under way, so that removal keeps up with it.
+"""
 PAUSE_SECONDS = 0.05
 """Between two looks, so that under load one look serves many Runs."""
 

@@ -32,7 +32,7 @@ class RecordRun:
         The future raises RunConflict when the id has another trace, and CorpusNotFound when the trace names an
         Effective Memory that is not stored. A Run that was interrupted is healed.
         """
-        future = self.database.write(lambda db: _finish(db, trace))
+        future = self.database.write(lambda db: record_trace(db, trace))
         future.add_done_callback(lambda done: self._tell(trace, done))
         return future
 
@@ -48,7 +48,8 @@ def _begin(db: Connection, start: RunStart) -> None:
         runs.insert_running(db, start)
 
 
-def _finish(db: Connection, trace: RunTrace) -> bool:
+def record_trace(db: Connection, trace: RunTrace) -> bool:
+    """Record a whole trace inside a write; see `RecordRun.finish`."""
     start = trace.start
     stored = runs.find_run(db, start.run_id)
     if stored is not None and stored.trace_digest == trace.digest:

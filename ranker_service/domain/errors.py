@@ -45,7 +45,9 @@ class IndexNotReady(RankerError):
     """The project has no complete index yet."""
 
     def __init__(self, project_id: str) -> None:
-        super().__init__(f"project_id {project_id!r} has no complete index yet: wait for EnsureIndex, then try again")
+        super().__init__(
+            f"project_id {project_id!r} has no complete index yet: try again when `ranktrail sync` (EnsureIndex) has ended"
+        )
         self.project_id = project_id
 
 

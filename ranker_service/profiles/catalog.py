@@ -1,6 +1,7 @@
 """The catalog of ranking profiles: those that ship with the product and those of a directory."""
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Self
 from ranker_service.domain.limits import PROFILE_TOML_BYTES
 from ranker_service.domain.profile import Profile, ProfileInvalid
 
+_LOG = logging.getLogger(__name__)
 DEFAULT_PROFILE = "activation.v1"
 PACKAGE_SOURCE = "package"
 _SUFFIX = ".toml"
@@ -26,28 +28,34 @@ class CatalogEntry:
 class ProfileCatalog:
     """Every known profile, and which of them is used when a request names none."""
 
-    def __init__(self, entries: Iterable[CatalogEntry], default_name: str = DEFAULT_PROFILE) -> None:
+    def __init__(
+        self, entries: Iterable[CatalogEntry], default_name: str = DEFAULT_PROFILE, problems: Sequence[str] = ()
+    ) -> None:
         self._entries = {entry.profile.name: entry for entry in sorted(entries, key=lambda entry: entry.profile.name)}
         default = self.find(default_name)
         if default is None:
             known = ", ".join(self._entries)
-            raise ProfileInvalid([f"profile {default_name!r} is not known: use one of {known}"])
+            raise ProfileInvalid([f"profile {default_name!r} is not known: use one of {known}", *problems])
         self._default = default
 
     @classmethod
     def load(cls, directory: Path | None = None, default_name: str = DEFAULT_PROFILE) -> Self:
         """Read the profiles of the package and the *.toml files of `directory`, where it exists.
 
-        Raises ProfileInvalid, which names the file, where one cannot be read or two have one name.
+        A file that cannot be read, is no profile, or has a name that is taken is left out with a warning that names it.
+        Raises ProfileInvalid where the default is not among the rest.
         """
-        sources: dict[str, str] = {}
-        entries = [*_packaged(), *_of_directory(directory)]
-        for entry in entries:
-            name = entry.profile.name
-            if name in sources:
-                raise ProfileInvalid([f"{entry.source}: name {name!r} is taken by {sources[name]}: choose another"])
-            sources[name] = entry.source
-        return cls(entries, default_name)
+        entries = {entry.profile.name: entry for entry in _packaged()}
+        problems: list[str] = []
+        for file in _files_of(directory):
+            try:
+                entry = _entry(file.name, _read(file), file.name)
+                _require_free(entry, entries)
+                entries[entry.profile.name] = entry
+            except ProfileInvalid as error:
+                _LOG.warning("profile %s is left out: %s", file, error)
+                problems += error.problems
+        return cls(entries.values(), default_name, problems)
 
     def entries(self) -> tuple[CatalogEntry, ...]:
         """Return every profile, in name order."""
@@ -69,11 +77,15 @@ def _packaged() -> Iterator[CatalogEntry]:
         yield _entry(file.name, file.read_bytes(), PACKAGE_SOURCE)
 
 
-def _of_directory(directory: Path | None) -> Iterator[CatalogEntry]:
-    if directory is None or not directory.is_dir():
-        return
-    for file in sorted(directory.glob(f"*{_SUFFIX}")):
-        yield _entry(file.name, _read(file), file.name)
+def _files_of(directory: Path | None) -> list[Path]:
+    return [] if directory is None else sorted(directory.glob(f"*{_SUFFIX}"))
+
+
+def _require_free(entry: CatalogEntry, entries: Mapping[str, CatalogEntry]) -> None:
+    taken = entries.get(entry.profile.name)
+    if taken is not None:
+        name, source = entry.profile.name, taken.source
+        raise ProfileInvalid([f"{entry.source}: name {name!r} is taken by {source}: choose another"])
 
 
 def _read(file: Path) -> bytes:

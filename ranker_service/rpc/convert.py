@@ -80,7 +80,7 @@ def _profile(name: str, profiles: ProfileCatalog) -> Profile:
     default = profiles.default()
     profile = profiles.find(name) if name else default
     if profile is None:
-        raise FieldInvalid("profile", f"{name!r} is not known: ListProfiles names those that are")
+        raise FieldInvalid("profile", f"{name!r} is not known: `ranktrail profiles list` names those that are")
     if profile.index != default.index:
         raise FieldInvalid(
             "profile",

@@ -42,7 +42,9 @@ class CorpusRanker:
         header: pb.RankCorpusHeader = first[1].header
         profile = self.profiles.find(header.profile) if header.profile else self.profiles.default()
         if profile is None:
-            raise FieldInvalid("header.profile", f"{header.profile!r} is not known: ListProfiles names those that are")
+            raise FieldInvalid(
+                "header.profile", f"{header.profile!r} is not known: `ranktrail profiles list` names those that are"
+            )
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="corpus-") as temporary:
             corpus = _Corpus(Path(temporary))
             corpus.receive(frames)

@@ -1,5 +1,6 @@
 """The catalog of profiles: what ships, what a directory adds, and what is refused by name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,10 @@ def test_a_directory_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
     assert len(ProfileCatalog.load(tmp_path / "absent").entries()) == len(ProfileCatalog.load().entries())
 
 
-def test_a_name_that_is_taken_is_refused_with_both_sources(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_left_out_with_both_sources(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     _put(tmp_path, "mine.toml", DEFAULT_PROFILE)
-    with pytest.raises(ProfileInvalid, match=r"mine\.toml: name 'activation\.v1' is taken by package"):
-        ProfileCatalog.load(tmp_path)
+    assert ProfileCatalog.load(tmp_path).default() == _PACKAGED.profile
+    assert "mine.toml: name 'activation.v1' is taken by package" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -76,13 +77,17 @@ def test_a_name_that_is_taken_is_refused_with_both_sources(tmp_path: Path) -> No
         (_PACKAGED.toml.replace("depth = 24", "depth = -1").encode(), "rerank.depth must be a whole number"),
     ],
 )
-def test_a_wrong_file_is_refused_by_its_name(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_a_wrong_file_is_left_out_by_its_name_unless_it_is_to_be_the_default(
+    tmp_path: Path, content: bytes, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "wrong.toml").write_bytes(content)
+    assert ProfileCatalog.load(tmp_path).entries() == (_PACKAGED,)
+    assert re.search(f"wrong.toml: .*{problem}", caplog.text)
     with pytest.raises(ProfileInvalid, match=f"wrong.toml: .*{problem}"):
-        ProfileCatalog.load(tmp_path)
+        ProfileCatalog.load(tmp_path, "wrong")
 
 
-def test_a_file_that_cannot_be_read_is_refused_by_its_name(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_left_out_by_its_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "folder.toml").mkdir()
-    with pytest.raises(ProfileInvalid, match=r"folder\.toml: cannot be read"):
-        ProfileCatalog.load(tmp_path)
+    assert ProfileCatalog.load(tmp_path).entries() == (_PACKAGED,)
+    assert "folder.toml: cannot be read" in caplog.text

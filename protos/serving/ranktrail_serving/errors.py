@@ -17,11 +17,15 @@ class ServingError(Exception):
 
 
 class StartRefused(ServingError):
-    """The server cannot start; the text says why and what to do."""
+    """The server cannot start; the text says why and what to do. `exit_code` is the process's."""
+
+    exit_code = 5
 
 
 class DirectoryInUse(StartRefused):
     """Another process serves this data directory or socket."""
+
+    exit_code = 4
 
 
 class AddressRefused(StartRefused):

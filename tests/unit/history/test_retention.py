@@ -77,7 +77,7 @@ def test_many_runs_go_in_steps_that_recording_gets_between(store: Store, monkeyp
     store.prune = prune_history.PruneHistory(store.database, store.collect, 1)
     monkeypatch.setattr(Database, "write", counted)
     assert store.prune.project("demo") == 69
-    assert sizes == [16, 16, 16, 16, 5, 0]
+    assert sizes == [32, 32, 5, 0]
 
 
 def test_a_run_that_was_interrupted_counts_and_goes_as_others_do(store: Store) -> None:
