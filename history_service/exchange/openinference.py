@@ -1,8 +1,8 @@
 """Source Runs as OpenInference spans, one line of OTLP JSON a case.
 
 Attribute names are those of the OpenInference semantic conventions (Arize-ai/openinference, semantic_conventions.md and
-annotations.md of its specification); the encoding is that of the OpenTelemetry protocol's JSON files: ids as hex, 64-bit
-integers as text, enums as numbers, one TracesData a line.
+annotations.md of its specification); the encoding is that of the OpenTelemetry protocol's JSON files: ids as hex,
+64-bit integers as text, enums as numbers, one TracesData a line.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

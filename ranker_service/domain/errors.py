@@ -46,7 +46,7 @@ class IndexNotReady(RankerError):
 
     def __init__(self, project_id: str) -> None:
         super().__init__(
-            f"project_id {project_id!r} has no complete index yet: try again when `ranktrail sync` (EnsureIndex) has ended"
+            f"project_id {project_id!r} has no complete index yet: try again when `ranktrail sync` has ended"
         )
         self.project_id = project_id
 

@@ -41,7 +41,7 @@ def test_a_second_process_is_refused_in_one_sentence_and_the_first_ones_runs_go_
         client = HistoryClient(first.target)
         call, hold = _hold_run(client)
         second = _start_again("--data-dir", str(tmp_path))
-        assert second.returncode == 1
+        assert second.returncode == 4
         assert second.stderr.strip().splitlines()[-1].startswith("history: data directory")
         assert str(first.process.pid) in second.stderr
         assert client.get().run.state == pb.RetrievalRun.STATE_RUNNING
@@ -58,13 +58,13 @@ def test_a_socket_or_port_that_is_served_is_not_taken_over(tmp_path: Path) -> No
         HistoryProcess(tmp_path / "tcp", "--address", "127.0.0.1:0") as tcp,
     ):
         refused = _start_again("--data-dir", str(tmp_path / "b"), "--address", address)
-        assert (refused.returncode, "in use" in refused.stderr) == (1, True)
+        assert (refused.returncode, "in use" in refused.stderr) == (4, True)
         client = HistoryClient(address)
         assert client.runtime().data_dir == str(tmp_path / "a")
         client.close()
         port = tcp.log.partition("serves 127.0.0.1:")[2].split()[0]
         refused = _start_again("--data-dir", str(tmp_path / "c"), "--address", f"127.0.0.1:{port}")
-        assert (refused.returncode, "another program" in refused.stderr) == (1, True)
+        assert (refused.returncode, "another program" in refused.stderr) == (5, True)
 
 
 def test_a_socket_of_another_program_or_a_file_in_its_place_is_left_alone(tmp_path: Path) -> None:
@@ -73,11 +73,11 @@ def test_a_socket_of_another_program_or_a_file_in_its_place_is_left_alone(tmp_pa
         other.bind(str(path))
         other.listen()
         refused = _start_again("--data-dir", str(tmp_path / "d"), "--address", f"unix:{path}")
-        assert (refused.returncode, "another program listens" in refused.stderr) == (1, True)
+        assert (refused.returncode, "another program listens" in refused.stderr) == (5, True)
     path.unlink()
     path.write_text("mine")
     refused = _start_again("--data-dir", str(tmp_path / "d"), "--address", f"unix:{path}")
-    assert (refused.returncode, "not a socket" in refused.stderr) == (1, True)
+    assert (refused.returncode, "not a socket" in refused.stderr) == (5, True)
     assert path.read_text() == "mine"
 
 
@@ -147,7 +147,7 @@ def test_a_refused_database_is_one_sentence_and_not_a_traceback(tmp_path: Path) 
     (tmp_path / "history").mkdir(parents=True)
     (tmp_path / "history" / "local.db").write_bytes(b"no database at all, but text" * 100)
     refused = _start_again("--data-dir", str(tmp_path))
-    assert refused.returncode == 1
+    assert refused.returncode == 5
     assert refused.stderr.count("\n") == 1
     assert "restore it from a backup" in refused.stderr
 
@@ -159,7 +159,7 @@ def test_a_data_directory_that_cannot_be_used_is_one_sentence(tmp_path: Path) ->
     (tmp_path / "link" / "history" / "local.db").symlink_to(tmp_path / "elsewhere")
     for directory in ("file", "link"):
         refused = _start_again("--data-dir", str(tmp_path / directory))
-        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1), refused.stderr
+        assert (refused.returncode, refused.stderr.count("\n")) == (5, 1), refused.stderr
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -168,7 +168,7 @@ def test_a_usage_error_and_help(tmp_path: Path) -> None:
     shown = _start_again("--help")
     assert (shown.returncode, "example:" in shown.stdout) == (0, True)
     refused = _start_again("--data-dir", str(tmp_path), "--address", "0.0.0.0:1")
-    assert (refused.returncode, "needs TLS" in refused.stderr) == (1, True)
+    assert (refused.returncode, "needs TLS" in refused.stderr) == (5, True)
 
 
 def test_a_frozen_process_does_not_answer_and_goes_on_when_it_is_woken(tmp_path: Path) -> None:
