@@ -11,6 +11,7 @@ import orjson
 from history_service.domain.case import EvaluationCase, Judgment, JudgmentVersion
 from history_service.domain.corpus import Resource
 from history_service.domain.errors import FixtureInvalid
+from history_service.domain.limits import MAX_RUN_CANDIDATE_BYTES
 from history_service.domain.run import Candidate, Revisions, RunEnd, RunStart, RunState, RunTrace, StageLatency
 from history_service.evaluation.results import BenchmarkReport, CaseReport
 from history_service.exchange.canonical import quick_json, time_text, time_us
@@ -43,6 +44,8 @@ _END_FIELDS = (
 )
 _SCORES = ("bm25_score", "dense_score", "rrf_score", "reranker_score", "late_interaction_score", "relevance")
 _MEASURED = ("value", "low", "high")
+_TEXT_LIMIT = MAX_RUN_CANDIDATE_BYTES
+"""Of all candidates of a Run: no more than could have been recorded."""
 _AT = {name: place for place, name in enumerate(Candidate._fields)}
 
 
@@ -146,7 +149,10 @@ def trace_of(element: Element, field: str) -> RunTrace:
         failure=None,
         **{name: element[name] for name in _END_FIELDS},
     )
-    return RunTrace(start, revised, end, tuple(_candidates(element["candidates"], f"{field}.candidates")))
+    candidates = tuple(_candidates(element["candidates"], f"{field}.candidates"))
+    if sum(len(text.encode("utf-8")) for row in candidates for text in row if isinstance(text, str)) > _TEXT_LIMIT:
+        raise FixtureInvalid(f"{field}.candidates", f"have more than {_TEXT_LIMIT} bytes of text")
+    return RunTrace(start, revised, end, candidates)
 
 
 def version_of(element: Element, field: str) -> JudgmentVersion:

@@ -39,6 +39,7 @@ class FixtureFile:
         self._file = file
         self._positions: dict[str, int] = {}
         self._digest = DocumentDigest()
+        self._sha256 = ""
 
     def check(self) -> SetContents:
         """Read everything once and return what is in it.
@@ -60,7 +61,11 @@ class FixtureFile:
             raise FixtureInvalid(str(reader.value(_NAME_LIMIT)), "is no field of a fixture")
         reader.expect("}")
         reader.expect_end()
-        return check.contents()
+        contents = check.contents()
+        if self._sha256 != self._digest.hexdigest():
+            problem = "is not the digest of the document: it was damaged or changed after its export"
+            raise FixtureInvalid("sha256", problem)
+        return contents
 
     def elements(self, name: str) -> Iterator[tuple[str, Element]]:
         """Yield (field, element) of an array of a fixture that was checked; `field` names it in errors."""
@@ -97,8 +102,8 @@ class FixtureFile:
         _CHECKS[name](value, name)
         if name not in UNDIGESTED:
             self._digest.begin(name, canonical_json(value))
-        if name == "sha256" and value != self._digest.hexdigest():
-            raise FixtureInvalid(name, "is not the digest of the document: it was damaged or changed after its export")
+        if name == "sha256":
+            self._sha256 = value
 
 
 def _check_version(file: BinaryIO) -> None:

@@ -10,6 +10,7 @@ from history_service.domain.errors import FixtureInvalid
 
 _READ_BYTES = 262_144
 _SPACE = re.compile(r"[ \t\n\r]*")
+_FRACTION = ".eE"
 _LONGEST_TOKEN = 400
 """Characters of the longest number, word or escape; an error this near to the end may be one of a value cut off."""
 
@@ -58,8 +59,8 @@ class JsonReader:
             except (ValueError, RecursionError) as error:
                 problem = str(error) if isinstance(error, ValueError) else "is nested too deeply"
             else:
-                # A number that ends with the text at hand may go on.
-                if end < len(self._text) or self._ended:
+                # A number that ends with the text at hand may go on, as in 0|.5 and 0.|5.
+                if self._ended or (end < len(self._text) and self._text[end] not in _FRACTION):
                     self._at = end
                     return value
                 problem = ""

@@ -48,6 +48,7 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
         default_factory=lambda: ranker_pb2.ActivateMemoryResponse(run_id="RUN1")
     )
     problems: list[str] = field(default_factory=list)
+    refused_state: bytes | None = None
     pending_run_count: int = 0
     conflicts: int = 0
     unavailable: int = 0
@@ -64,6 +65,8 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", "query is blank: ask", field="query")
         if request.project_id == "unknown":
             refuse(context, grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND", project_id="unknown", run_id="FAILED1")
+        if request.HasField("activation_state") and request.activation_state == self.refused_state:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "INVALID_ACTIVATION_STATE", run_id="FAILED1")
         return self.response
 
     def CommitMemory(self, request_iterator: Any, context: Any) -> ranker_pb2.CommitMemoryResponse:  # noqa: N802
@@ -128,7 +131,7 @@ class FakeRanker(ranker_grpc.RankerServiceServicer):
         yield ranker_pb2.EnsureIndexResponse(phase="ready", index_revision="i1", unit_count=7)
 
     def ListProfiles(self, request: Any, context: Any) -> ranker_pb2.ListProfilesResponse:  # noqa: N802
-        profile = ranker_pb2.Profile(source="package", is_default=True)
+        profile = ranker_pb2.Profile(source="package", is_default=True, toml="name = 'activation.v1'\n")
         profile.ranking_profile.name = "activation.v1"
         return ranker_pb2.ListProfilesResponse(profiles=[profile])
 

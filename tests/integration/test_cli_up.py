@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from ranktrail_cli.exits import Exit
-from ranktrail_cli.supervisor import is_healthy, locked
+from ranktrail_cli.supervisor import is_healthy
+from ranktrail_cli.supervisor_lock import locked
 from ranktrail_client.client import Client
 from tests.fakes.pretenders import BOTH, eventually, is_alive, pids_of, write_pretenders
 
@@ -54,8 +55,9 @@ def test_up_says_what_serves_where_and_a_signal_ends_both_with_0(data_dir: Path,
     lines = [process.stdout.readline().decode() for _ in range(3)]
     assert sorted(lines)[1:] == [f"{n} serves at unix:{data_dir}/run/{n}.sock\n" for n in ("history", "ranker")]
     os.kill(process.pid, number)
-    _, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (0, b"")
+    assert "ending…" in out.decode()
     assert sorted((data_dir / "ends").read_text().split()) == ["history", "ranker"]
 
 

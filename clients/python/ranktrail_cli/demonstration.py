@@ -13,13 +13,13 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.synchronisation import SyncReport, Target, sync_folder
-from ranktrail_cli.trace_view import candidates_table, print_fragments, print_run
+from ranktrail_cli.trace_view import CANDIDATES_EXPLAINED, candidates_table, counted, print_fragments, print_run
 from ranktrail_client.client import Client
 from ranktrail_client.message_json import message_json
 
 PROJECT = "handbook"
-ROWS = 24
-"""Rows of each query's table: as many as are reranked. The Run that is read back is shown whole."""
+ROWS = 12
+"""Rows of each query's table. The Run that is read back is shown whole."""
 
 
 def demo_failed(problem: str) -> CommandFailed:
@@ -58,7 +58,7 @@ class Demonstration:
         """Show everything; raise CommandFailed when something expected did not happen."""
         self._sync("organization", self.handbook.organization, trace_pb2.LAYER_ORGANIZATION)
         self._sync("project", self.handbook.project, trace_pb2.LAYER_PROJECT)
-        shown = [self._show(query) for query in self.handbook.queries]
+        shown = [self._show(number, query) for number, query in enumerate(self.handbook.queries, start=1)]
         self.document["activations"] = [one.json_value() for one in shown]
         first = next(one for one in shown if one.query is self.handbook.edit.query)
         self._read_back(first.recorded)
@@ -70,7 +70,7 @@ class Demonstration:
             report = sync_folder(self.client, folder, Target(PROJECT, layer), progress)
         self.output.line(
             f"synced the {name} layer: {report.added_count} added, {report.changed_count} changed, "
-            f"{report.unchanged_count} unchanged; the index has {report.unit_count} units"
+            f"{report.unchanged_count} unchanged; the index has {counted(report.unit_count, 'unit')}"
         )
         self.document["syncs"].append(
             {"layer": name, "added_count": report.added_count, "changed_count": report.changed_count}
@@ -79,13 +79,16 @@ class Demonstration:
             raise demo_failed(f"the sync of the {name} layer changed nothing or skipped pages")
         return report
 
-    def _show(self, query: SampleQuery) -> Shown:
-        self._heading(f'ranktrail activate "{query.text}"')
-        self.output.line(query.why)
+    def _show(self, number: int, query: SampleQuery) -> Shown:
+        self._heading(f'query {number} of {len(self.handbook.queries)}: ranktrail activate "{query.text}"')
+        self.output.note(f"what it shows: {query.why}")
         self.output.line()
         shown = self._activate(query, None)
         print_fragments(self.output, shown.response.fragments)
         self._table(shown.recorded)
+        if number == 1:
+            self.output.line()
+            self.output.note(CANDIDATES_EXPLAINED)
         return shown
 
     def _activate(self, query: SampleQuery, state: bytes | None) -> Shown:
@@ -99,7 +102,7 @@ class Demonstration:
         self.output.table(candidates_table(recorded.candidates[:ROWS]))
         rest = len(recorded.candidates) - ROWS
         if rest > 0:
-            self.output.line(f"and {rest} more candidates past the reranker's depth")
+            self.output.line(f"… {rest} more: ranktrail runs show {recorded.run.run_id}")
 
     def _read_back(self, recorded: history_pb2.GetRetrievalRunResponse) -> None:
         self._heading(f"ranktrail runs show {recorded.run.run_id}")

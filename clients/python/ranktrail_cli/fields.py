@@ -19,12 +19,15 @@ class TextField(click.ParamType[str]):
 
     name = "text"
 
-    def __init__(self, field: str) -> None:
+    def __init__(self, field: str, *, may_be_blank: bool = True) -> None:
         self.field = field
+        self.may_be_blank = may_be_blank
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        """Return the text; raise CommandFailed when it has a surrogate."""
+        """Return the text; raise CommandFailed when it has a surrogate, or is blank and may not be."""
         text = str(value)
+        if not self.may_be_blank and not text.strip():
+            raise CommandFailed(f"{self.field} is blank: give it a text, or leave it out", Exit.REFUSED)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:

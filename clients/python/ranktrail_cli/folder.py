@@ -41,7 +41,7 @@ def is_ignored(name: str) -> bool:
 
 
 def list_folder(root: Path) -> Listing:
-    """Walk `root`, links to files and to folders outside of it included; raise OSError when `root` cannot be read."""
+    """Walk `root`; raise OSError when it cannot be read. A link that leaves it is a skip: others may write there."""
     listing = Listing()
     status = root.stat()
     with os.scandir(root):
@@ -74,6 +74,9 @@ def _walk(
 
 def _folder_identity(location: str, ancestors: tuple[tuple[int, int], ...], real_root: str) -> tuple[int, int] | None:
     """Return what identifies a folder, None for a file; raise Skipped for anything else."""
+    is_link = os.path.islink(location)  # noqa: PTH114 - as above
+    if is_link and not _is_inside(os.path.realpath(location), real_root):
+        raise Skipped("the link leaves the folder")
     try:
         status = os.stat(location)  # noqa: PTH116 - as above
     except OSError as error:
@@ -85,7 +88,7 @@ def _folder_identity(location: str, ancestors: tuple[tuple[int, int], ...], real
     identity = (status.st_dev, status.st_ino)
     if identity in ancestors:
         raise Skipped("it is a symlink loop")
-    if os.path.islink(location) and _is_inside(os.path.realpath(location), real_root):  # noqa: PTH114 - as above
+    if is_link:
         raise Skipped("it links to a folder that is synced under its own name")
     return identity
 

@@ -6,21 +6,24 @@ Text that comes from a memory or a service passes through safe_text on its way, 
 import sys
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from ranktrail_cli.exits import CommandFailed, Exit
+from ranktrail_cli.tables import NARROWEST_TERMINAL, Table
 from ranktrail_client.message_json import dumps
 from ranktrail_client.safe_text import safe_block, safe_line
 
-# A table on a narrow terminal keeps its numbers; one in a file or a pipe keeps its names whole.
-NARROWEST_TABLE = 100
-TABLE_IN_A_FILE = 180
+
+class NotPrinted(CommandFailed):
+    """Standard output does not take what a command says; whatever it was given before may not have reached anybody."""
 
 
 class Output:
-    """Prints as text, or as JSON alone."""
+    """Prints as text, or as JSON alone. Whatever a method printed has been flushed when it returns.
+
+    Raises BrokenPipeError when the reader has gone, and NotPrinted when standard output takes nothing.
+    """
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -43,34 +46,55 @@ class Output:
         if not self.as_json:
             _write(safe_block(text))
 
-    def table(self, table: Table) -> None:
-        """Print a table."""
+    def note(self, text: str) -> None:
+        """Print a sentence that a terminal breaks between words."""
         if not self.as_json:
-            _console().print(table)
+            self._styled([Text(safe_line(text))], _terminal_width())
+
+    def table(self, table: Table) -> None:
+        """Print a table: on a terminal never wider than that, anywhere else with each row on one line."""
+        if not self.as_json:
+            width = _terminal_width()
+            self._styled(table.lines(width, rule="-" if _is_ascii_only() else "─"), width)
 
     def remark(self, text: str) -> None:
         """Print one line to standard error."""
         sys.stderr.write(safe_line(text) + "\n")
 
+    @staticmethod
+    def _styled(lines: list[Text], width: int | None) -> None:
+        if width is None:
+            _write("\n".join(line.plain for line in lines))
+            return
+        console = _PlainConsole(markup=False, highlight=False, emoji=False, width=width)
+        try:
+            for line in lines:
+                console.print(line, overflow="fold")
+        except OSError as error:
+            raise _as_not_printed(error) from error
+        flush_output()
 
-def new_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    """Return a table whose `numbers` columns are never cut; the others fold."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        is_number = column in numbers
-        table.add_column(column, overflow="fold", no_wrap=is_number, justify="right" if is_number else "left")
-    return table
+
+def flush_output() -> None:
+    """Send what is buffered on its way; raise BrokenPipeError or NotPrinted when it has none."""
+    _write("", end="")
 
 
-def add_row(table: Table, *cells: str, style: str | None = None) -> None:
-    """Add a row of plain text."""
-    table.add_row(*(Text(safe_line(cell)) for cell in cells), style=style)
-
-
-def _write(text: str) -> None:
+def _write(text: str, end: str = "\n") -> None:
     # click.echo would write UTF-8 to a stream that says it is ASCII, and rich would not.
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text + end)
+        sys.stdout.flush()
+    except OSError as error:
+        raise _as_not_printed(error) from error
+
+
+def _as_not_printed(error: OSError) -> Exception:
+    """Return the error itself when the reader has gone, else what a command ends with."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    reason = (error.strerror or type(error).__name__).lower()
+    return NotPrinted(f"standard output cannot be written ({reason}): give it another place to go", Exit.INCOMPLETE)
 
 
 def _is_ascii_only() -> bool:
@@ -85,7 +109,6 @@ class _PlainConsole(Console):
         raise BrokenPipeError
 
 
-def _console() -> Console:
-    console = _PlainConsole(markup=False, highlight=False, emoji=False)
-    console.width = max(console.width, NARROWEST_TABLE) if console.is_terminal else TABLE_IN_A_FILE
-    return console
+def _terminal_width() -> int | None:
+    console = Console()
+    return max(console.width, NARROWEST_TERMINAL) if console.is_terminal else None

@@ -1,7 +1,8 @@
-"""Progress on a terminal's standard error, and silence anywhere else."""
+"""Progress on standard error: bars on a terminal, a line every few seconds anywhere else."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -10,12 +11,32 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from ranktrail_cli import synchronisation
 from ranktrail_client.safe_text import safe_line
 
+REMARK_SECONDS = 4.0
+
 
 class Silence:
     """Shows nothing."""
 
     def step(self, phase: str, done: int, total: int) -> None:
         """Ignore a step."""
+
+
+class Remarks:
+    """Says every REMARK_SECONDS how far a phase is, and nothing about what takes less."""
+
+    def __init__(self, remark: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._remark = remark
+        self._clock = clock
+        self._said_at = clock()
+
+    def step(self, phase: str, done: int, total: int) -> None:
+        """Say how far `phase` is, when it is time to."""
+        now = self._clock()
+        if phase == synchronisation.READY_PHASE or now - self._said_at < REMARK_SECONDS:
+            return
+        self._said_at = now
+        what = "" if phase in synchronisation.OWN_PHASES else "waiting for the index: "
+        self._remark(f"{what}{phase} {done} of {total}" if total else f"{what}{phase}")
 
 
 class Bars:
@@ -42,9 +63,9 @@ class Bars:
 
 @contextmanager
 def shown_progress() -> Iterator[synchronisation.Progress]:
-    """Show bars while the block runs, where standard error is a terminal."""
+    """Show how far a long task is while the block runs."""
     if not sys.stderr.isatty():
-        yield Silence()
+        yield Remarks(_remark)
         return
     columns = (
         TextColumn("{task.description:>8}", markup=False),
@@ -54,3 +75,8 @@ def shown_progress() -> Iterator[synchronisation.Progress]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield Bars(progress)
+
+
+def _remark(text: str) -> None:
+    sys.stderr.write(safe_line(text) + "\n")
+    sys.stderr.flush()

@@ -24,7 +24,8 @@ from ranktrail_cli.examples import examples
         "ranktrail runs list                                 see what was asked",
     )
     + "\n\nExit codes: 0 done, 1 a negative result, 2 usage, 3 a service cannot be reached, 4 conflict, "
-    "5 refused input or not found, 6 something required is unavailable or incomplete, 7 not comparable.",
+    "5 refused input or not found, 6 something required is unavailable or incomplete, 7 not comparable; "
+    "130 after Ctrl-C, 141 when the reader of the output has gone.",
 )
 @click.version_option(package_name="ranktrail", prog_name="ranktrail")
 def cli() -> None:

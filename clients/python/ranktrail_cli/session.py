@@ -5,13 +5,17 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
+from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.output import Output
+from ranktrail_cli.readiness import wait_until_serving
+from ranktrail_client.address import Address, Reach
 from ranktrail_client.client import Client
 from ranktrail_client.data_directory import VARIABLE, resolve_data_directory
+from ranktrail_client.errors import Refused
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -28,15 +32,52 @@ class Session:
     allow_remote: bool
     output: Output
 
-    def connect(self) -> Client:
-        """Return a client of the services that the options name; raise Refused for a wrong address."""
-        return Client.connect(
+    def connect(self, *needed: Literal["ranker", "history"]) -> Client:
+        """Return a client of the services that the options name, once those `needed` serve or nobody is starting them.
+
+        Raises CommandFailed for an address that leaves this machine without --allow-remote, and for a needed service
+        that does not come to serve.
+        """
+        self._check_reach()
+        client = Client.connect(
             self.data_dir,
             ranker=self.ranker,
             history=self.history,
             token=self.token,
             allow_remote=self.allow_remote,
         )
+        try:
+            for name in needed:
+                calls = client.ranker if name == "ranker" else client.history
+                wait_until_serving(calls, name, self.data_dir, self.output.remark)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def _check_reach(self) -> None:
+        for option, given in (("--ranker", self.ranker), ("--history", self.history)):
+            if given and not self.allow_remote and Address.parse(given).reach is Reach.REMOTE:
+                raise CommandFailed(
+                    f"{option} {given!r} is not on this machine: add --allow-remote to send a memory there",
+                    Exit.REFUSED,
+                )
+
+
+class AddressField(click.ParamType[str]):
+    """An address of a service."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text; fail as a wrong usage when it is no address. An empty one counts as not given."""
+        text = str(value)
+        try:
+            if text:
+                Address.parse(text)
+        except Refused as error:
+            self.fail(str(error), param, ctx)
+        return text
 
 
 _OPTIONS = (
@@ -45,8 +86,13 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         help=f"Where Ranktrail keeps everything. Default: ${VARIABLE}, else the platform's user data folder.",
     ),
-    click.option("--ranker", envvar="RANKTRAIL_RANKER", help="Address of the ranker: unix:/path or host:port."),
-    click.option("--history", envvar="RANKTRAIL_HISTORY", help="Address of the history service."),
+    click.option(
+        "--ranker",
+        type=AddressField(),
+        envvar="RANKTRAIL_RANKER",
+        help="Address of the ranker: unix:/path or host:port.",
+    ),
+    click.option("--history", type=AddressField(), envvar="RANKTRAIL_HISTORY", help="Address of the history service."),
     click.option("--allow-remote", is_flag=True, help="Allow addresses that are not on this machine."),
     click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document (lines, where the output has no end)."

@@ -1,18 +1,14 @@
 """Runs both services as children, starts one again that dies, and ends both."""
 
-import fcntl
-import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.supervised import STANDARD_ERROR, Supervised, ending
 from ranktrail_client.client import Client
-from ranktrail_client.data_directory import run_directory
 from ranktrail_client.errors import RanktrailError
 from ranktrail_client.history import HistoryCalls
 from ranktrail_client.ranker import RankerCalls
@@ -136,35 +132,3 @@ def is_healthy(calls: RankerCalls | HistoryCalls) -> bool:
         return calls.check_health(HEALTH_SECONDS)
     except RanktrailError:
         return False
-
-
-@contextmanager
-def locked(data_dir: Path) -> Iterator[None]:
-    """Hold a data directory for one supervisor; raise CommandFailed when another one has it."""
-    directory = run_directory(data_dir)
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(directory / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise CommandFailed(
-            f"--data-dir {str(data_dir)!r} cannot be written ({error.strerror}): choose another folder", Exit.REFUSED
-        ) from error
-    try:
-        _lock(descriptor, data_dir)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, data_dir: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = os.read(descriptor, 32).decode("ascii", "replace").strip()
-        raise CommandFailed(
-            f"--data-dir {str(data_dir)!r} is served by another `ranktrail up` (process {holder or 'unknown'}): "
-            "use that one, end it, or choose another folder",
-            Exit.CONFLICT,
-        ) from error
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))

@@ -16,6 +16,9 @@ from ranktrail_client.paging import pages
 
 COMMIT_ATTEMPTS = 3
 DEFAULT_KIND = "document"
+READ_PHASE, SEND_PHASE = OWN_PHASES = ("read", "send")
+"""What happens before the ranker builds the index, whose phases the ranker names."""
+READY_PHASE = "ready"
 
 
 class Progress(Protocol):
@@ -92,12 +95,12 @@ def sync_folder(client: Client, folder: Path, target: Target, progress: Progress
 def _digests(folder: Path, paths: list[str], report: SyncReport, progress: Progress) -> dict[str, str]:
     digests = {}
     for done, path in enumerate(paths):
-        progress.step("read", done, len(paths))
+        progress.step(READ_PHASE, done, len(paths))
         try:
             digests[path] = digest_of(read_still(folder / path))
         except Skipped as skipped:
             report.skips.append(Skip(path, str(skipped)))
-    progress.step("read", len(paths), len(paths))
+    progress.step(READ_PHASE, len(paths), len(paths))
     return digests
 
 
@@ -182,14 +185,14 @@ def _bodies(
 ) -> Iterator[tuple[pb.ResourceHeader, bytes]]:
     """Read each file anew: header and body then agree, whatever became of it since it was compared."""
     for done, path in enumerate(plan.changed):
-        progress.step("send", done, len(plan.changed))
+        progress.step(SEND_PHASE, done, len(plan.changed))
         try:
             body = read_still(folder / path)
         except Skipped as skipped:
             report.skips.append(Skip(path, str(skipped)))
         else:
             yield pb.ResourceHeader(resource_id=path, path=path, kind=target.kind), body
-    progress.step("send", len(plan.changed), len(plan.changed))
+    progress.step(SEND_PHASE, len(plan.changed), len(plan.changed))
 
 
 def _make_known(client: Client, project_id: str) -> None:

@@ -2,38 +2,61 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.table import Table
-
 from ranktrail.history.v1.history_service_pb2 import RetrievalRun
 from ranktrail.ranker.v1.ranker_service_pb2 import Fragment
 from ranktrail.trace.v1.trace_pb2 import Candidate, DeltaAction, ExclusionReason
-from ranktrail_cli.output import Output, add_row, new_table
+from ranktrail_cli.output import Output
+from ranktrail_cli.tables import Column, Table
 from ranktrail_client.message_json import enum_word, message_json
 
 DASH = "–"  # noqa: RUF001 - an en dash is what stands for nothing
-_CANDIDATE_COLUMNS = (
-    "final",
-    "by",
-    "exact",
-    "bm25",
-    "dense",
-    "rrf",
-    "reranker",
-    "relevance",
-    "outcome",
-    "delta",
-    "unit",
+CANDIDATE_COLUMNS = (
+    Column("final", is_number=True),
+    Column("by", yields=2),
+    Column("exact", is_number=True),
+    Column("bm25", is_number=True),
+    Column("dense", is_number=True),
+    Column("rrf", is_number=True),
+    Column("reranker", is_number=True),
+    Column("relevance", is_number=True),
+    Column("outcome", yields=2),
+    Column("delta", yields=2),
+    Column("unit", yields=1),
 )
-_NUMBERS = ("final", "exact", "bm25", "dense", "rrf", "reranker", "relevance")
+CANDIDATES_EXPLAINED = (
+    "Each stage shows rank · score. p0: the query is the resource's id; p1: it is a path, file name, title or heading; "
+    "p2: one of these starts with it. The final order is by reranker score where there is one, which adds the fused "
+    "rank to the model's score; relevance reads the model's part alone."
+)
+RUN_COLUMNS = (
+    Column("run"),
+    Column("created"),
+    Column("project", yields=2),
+    Column("state", yields=2),
+    Column("ms", is_number=True),
+    Column("candidates", is_number=True, yields=2),
+    Column("fragments", is_number=True, yields=2),
+    Column("query", yields=1),
+)
 MICROSECONDS_PER_MILLISECOND = 1_000
 
 
 def candidates_table(candidates: Iterable[Candidate]) -> Table:
     """Return a table with a row a candidate: each stage's rank and score, and what became of it."""
-    table = new_table(*_CANDIDATE_COLUMNS, numbers=_NUMBERS)
+    table = Table(CANDIDATE_COLUMNS)
     for candidate in candidates:
-        add_row(table, *_cells(candidate), style=None if candidate.selected else "dim")
+        table.add(*_cells(candidate), style="" if candidate.selected else "dim")
     return table
+
+
+def print_candidates(output: Output, candidates: Sequence[Candidate]) -> None:
+    """Print every candidate of a Run, and what the columns mean."""
+    if not candidates:
+        output.line("no candidates")
+        return
+    output.table(candidates_table(candidates))
+    output.line()
+    output.note(CANDIDATES_EXPLAINED)
 
 
 def _cells(candidate: Candidate) -> tuple[str, ...]:
@@ -45,7 +68,7 @@ def _cells(candidate: Candidate) -> tuple[str, ...]:
         _pair(_number(candidate, "dense_rank"), _score(candidate, "dense_score", 3)),
         _pair(_number(candidate, "rrf_rank"), _score(candidate, "rrf_score", 5)),
         _pair(_number(candidate, "reranker_rank"), _score(candidate, "reranker_score", 3)),
-        _score(candidate, "relevance", 2),
+        _score(candidate, "relevance", 3),
         "selected" if candidate.selected else outcome_word(candidate),
         str(enum_word(DeltaAction.DESCRIPTOR, candidate.delta_action) or DASH),
         candidate.unit_key,
@@ -71,19 +94,9 @@ def _pair(rank: str, score: str, prefix: str = "") -> str:
 
 def runs_table(runs: Iterable[RetrievalRun]) -> Table:
     """Return a table with a row a Run."""
-    table = new_table(
-        "run",
-        "created",
-        "project",
-        "state",
-        "ms",
-        "candidates",
-        "fragments",
-        "query",
-        numbers=("ms", "candidates", "fragments"),
-    )
+    table = Table(RUN_COLUMNS)
     for run in runs:
-        add_row(table, *_run_cells(run))
+        table.add(*_run_cells(run))
     return table
 
 
@@ -98,6 +111,11 @@ def _run_cells(run: RetrievalRun) -> tuple[str, ...]:
         str(run.returned_fragment_count) if run.HasField("returned_fragment_count") else DASH,
         shortened(run.query),
     )
+
+
+def counted(number: int, name: str) -> str:
+    """Return a number of things whose plural ends in s, in words."""
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def state_word(run: RetrievalRun) -> str:
@@ -133,9 +151,10 @@ def print_run(output: Output, run: RetrievalRun, candidates: Sequence[Candidate]
     stages = ", ".join(f"{stage.stage} {_milliseconds(stage.duration_us)}" for stage in run.stage_latencies)
     output.line(f"milliseconds: {stages or DASH}{' (cold)' if run.cold else ''}")
     if run.HasField("returned_fragment_count"):
-        output.line(f"returned: {run.returned_fragment_count} fragments, {run.returned_token_count} tokens")
+        returned = counted(run.returned_fragment_count, "fragment")
+        output.line(f"returned: {returned}, {counted(run.returned_token_count, 'token')}")
     output.line()
-    output.table(candidates_table(candidates))
+    print_candidates(output, candidates)
 
 
 def _revisions(run: RetrievalRun) -> list[tuple[str, str]]:
@@ -161,9 +180,9 @@ def print_fragments(output: Output, fragments: Iterable[Fragment]) -> None:
     """Print what an activation returned, in final order."""
     for position, fragment in enumerate(fragments, start=1):
         place = " > ".join((fragment.path, *fragment.heading_path))
-        relevance = f", relevance {fragment.relevance:.2f}" if fragment.HasField("relevance") else ""
+        relevance = f", relevance {fragment.relevance:.3f}" if fragment.HasField("relevance") else ""
         action = enum_word(DeltaAction.DESCRIPTOR, fragment.action) or DASH
-        output.line(f"[{position}] {action}  {place}  ({fragment.token_count} tokens{relevance})")
+        output.line(f"[{position}] {action}  {place}  ({counted(fragment.token_count, 'token')}{relevance})")
         if fragment.HasField("content"):
             output.block(fragment.content.rstrip("\n"))
         else:

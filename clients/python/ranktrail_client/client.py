@@ -49,8 +49,8 @@ class Client:
             address = Address.parse(given or socket_address(directory, service))
             if address.reach is Reach.REMOTE and not allow_remote:
                 raise Refused(
-                    f"{service} address {address.target!r} is not on this machine: add --allow-remote "
-                    "(allow_remote=True) to send a memory there"
+                    f"{service} address {address.target!r} is not on this machine: pass allow_remote=True "
+                    "to send a memory there"
                 )
             bearer = None if address.reach is Reach.SOCKET else token or _stored_token(directory)
             links.append(Link(service, address, bearer, root_certificates))

@@ -245,9 +245,14 @@ def decode(error: grpc.RpcError, service: str, address: str) -> RanktrailError:
         kind = BY_REASON.get(reason, BY_CODE.get(code, Unavailable))
         message = details
     else:
-        kind = BY_CODE.get(code, Unavailable)
+        kind = NoAnswer if _is_silent(code, details) else BY_CODE.get(code, Unavailable)
         message = _sentence(kind, service, address, details)
     return kind(message, code=code, reason=reason, metadata=metadata)
+
+
+def _is_silent(code: grpc.StatusCode, details: str) -> bool:
+    """Say whether gRPC gave a connection up because nobody spoke on it, which it tells as UNAVAILABLE."""
+    return code is grpc.StatusCode.UNAVAILABLE and "timed out" in details
 
 
 def _error_info(error: grpc.RpcError) -> tuple[str, dict[str, str]]:
@@ -274,7 +279,7 @@ def _sentence(kind: type[RanktrailError], service: str, address: str, details: s
             f"{service} cannot be reached at {address}: start it with `ranktrail up`, or name the address it serves at"
         )
     if kind is NoAnswer:
-        return f"{service} at {address} did not answer in time: see `ranktrail status`, or give the call more time"
+        return f"{service} at {address} did not answer in time: try again later, or end it and start it again"
     if kind is NotImplementedByService:
         return f"{service} at {address} does not serve this method: use a newer release of it"
     return f"{service} at {address} answered: {details or 'nothing more'}"

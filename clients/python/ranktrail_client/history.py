@@ -3,11 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-import grpc
-
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1.history_service_pb2_grpc import HistoryServiceStub
-from ranktrail_client.errors import ServiceUnreachable
+from ranktrail_client.errors import NoAnswer, ServiceUnreachable
 from ranktrail_client.link import READ_DEADLINE, WRITE_DEADLINE, Link
 
 # Seconds before each further attempt to take a broken watch up again; each message starts the row anew.
@@ -80,7 +78,7 @@ class HistoryCalls:
                     yield response
             except ServiceUnreachable as error:
                 delay = next(delays, None)
-                if delay is None or error.code is not grpc.StatusCode.UNAVAILABLE:
+                if delay is None or isinstance(error, NoAnswer):
                     raise
                 self._sleep(delay)
             else:

@@ -12,7 +12,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from ranktrail_client.address import Address, Reach
-from ranktrail_client.errors import RanktrailError, ServiceUnreachable, decode
+from ranktrail_client.errors import NoAnswer, RanktrailError, ServiceUnreachable, decode
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
@@ -65,15 +65,16 @@ class Link:
     def read(
         self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request, timeout: float
     ) -> Response:
-        """Call, and call again with back-off while the service cannot be reached."""
+        """Call, and call again with back-off while the service cannot be reached; `timeout` is for all of it."""
+        deadline = time.monotonic() + timeout
         for delay in RETRY_DELAYS:
             try:
-                return self.write(method, request, timeout)
+                return self.write(method, request, deadline - time.monotonic())
             except ServiceUnreachable as error:
-                if error.code is not grpc.StatusCode.UNAVAILABLE:
+                if not _is_worth_repeating(error) or time.monotonic() + delay >= deadline:
                     raise
                 self._sleep(delay)
-        return self.write(method, request, timeout)
+        return self.write(method, request, deadline - time.monotonic())
 
     def send(
         self,
@@ -108,7 +109,7 @@ class Link:
                     yield response
             except ServiceUnreachable as error:
                 delay = next(delays, None)
-                if received or delay is None or error.code is not grpc.StatusCode.UNAVAILABLE:
+                if received or delay is None or not _is_worth_repeating(error):
                     raise
                 self._sleep(delay)
             else:
@@ -150,6 +151,11 @@ class Link:
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise RuntimeError("a Client does not survive a fork: connect in the process that calls")
+
+
+def _is_worth_repeating(error: ServiceUnreachable) -> bool:
+    """Say whether a moment later somebody may serve; a service that kept silent has had its time."""
+    return not isinstance(error, NoAnswer)
 
 
 _HealthMethod: TypeAlias = "grpc.UnaryUnaryMultiCallable[health_pb2.HealthCheckRequest, health_pb2.HealthCheckResponse]"

@@ -12,7 +12,6 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from ranktrail.evaluation.v1 import evaluation_service_pb2 as evaluation
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail_serving.status import MAX_MESSAGE_BYTES, encoded_size
 from tests.fakes.history_server import TIMEOUT, HistoryClient, RunningHistory, error_of
@@ -48,18 +47,6 @@ def test_runtime_says_what_the_process_is(history: RunningHistory) -> None:
     assert runtime.database_bytes > 0
     assert (runtime.run_count, runtime.running_run_count, runtime.write_failure_count) == (1, 0, 0)
     assert runtime.change_sequence == history.get().run.change_sequence
-
-
-def test_what_is_not_served_says_so(history: RunningHistory) -> None:
-    stub = history.evaluation
-    calls = {
-        "ExportEvaluationSet": lambda: list(stub.ExportEvaluationSet(evaluation.ExportEvaluationSetRequest())),
-        "ImportEvaluationSet": lambda: stub.ImportEvaluationSet(iter([evaluation.ImportEvaluationSetRequest()])),
-    }
-    for method, call in calls.items():
-        with pytest.raises(grpc.RpcError) as error:
-            call()
-        assert error_of(error.value) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", {"method": method})
 
 
 @pytest.mark.parametrize("text", ["x" * 512, "票" * 170, "%" * 512, "\n" * 512, "\x7f" * 512])

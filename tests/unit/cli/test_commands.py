@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,92 +12,15 @@ import click
 import pytest
 
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
-from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_cli import main as main_module
-from ranktrail_cli import run_delivery
+from ranktrail_cli import command_line, run_delivery
+from ranktrail_cli.command_line import run
 from ranktrail_cli.exits import Exit
-from ranktrail_cli.main import run
 from ranktrail_cli.root import cli
 from tests.fakes.services import FakeHistory, FakeRanker, served
+from tests.unit.cli.running import Run, a_reply, a_run
 
 EVIL = "\x1b[31mred\x1b[0m \u202egnp [bold]markup[/bold] \x07"
-
-
-def a_run(run_id: str = "RUN1", **values: Any) -> history_pb2.GetRetrievalRunResponse:
-    run = history_pb2.RetrievalRun(
-        run_id=run_id, project_id="p", query="how", state=history_pb2.RetrievalRun.STATE_SUCCEEDED, **values
-    )
-    candidate = trace_pb2.Candidate(
-        unit_key="a.md#x/0/0",
-        bm25_rank=1,
-        bm25_score=-0.25,
-        rrf_rank=1,
-        rrf_score=1 / 61,
-        final_rank=1,
-        final_stage="rrf",
-        exclusion_reason=trace_pb2.EXCLUSION_REASON_TOKEN_BUDGET,
-    )
-    return history_pb2.GetRetrievalRunResponse(run=run, candidates=[candidate])
-
-
-def a_reply(**fragment: Any) -> ranker_pb2.ActivateMemoryResponse:
-    return ranker_pb2.ActivateMemoryResponse(
-        run_id="RUN1",
-        fragments=[
-            ranker_pb2.Fragment(**{"path": "a.md", "action": trace_pb2.DELTA_ACTION_ADD, "content": "text", **fragment})
-        ],
-        next_activation_state=b"known",
-    )
-
-
-class Ended:
-    """What a command left behind."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ended]
-
-
-@pytest.fixture
-def ranker() -> FakeRanker:
-    return FakeRanker(response=a_reply())
-
-
-@pytest.fixture
-def history() -> FakeHistory:
-    return FakeHistory(runs=[a_run()])
-
-
-@pytest.fixture
-def command(
-    tmp_path: Path, ranker: FakeRanker, history: FakeHistory, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
-    def execute(*arguments: str) -> Ended:
-        capsys.readouterr()
-        code = run([*arguments, "--data-dir", str(tmp_path)])
-        out, err = capsys.readouterr()
-        return Ended(code, out, err)
-
-    with served(tmp_path, ranker, history):
-        yield execute
-
-
-@pytest.fixture
-def alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run commands where nothing serves."""
-
-    def execute(*arguments: str) -> Ended:
-        code = run([*arguments, "--data-dir", str(tmp_path)])
-        return Ended(code, *capsys.readouterr())
-
-    return execute
 
 
 def leaf_commands(
@@ -126,14 +49,14 @@ def test_every_command_has_json_addresses_a_data_directory_and_help_with_example
 
 
 def test_an_activation_prints_its_fragments_and_sends_what_was_asked(command: Run, ranker: FakeRanker) -> None:
-    options = ("--max-fragments", "3", "--token-budget", "0", "--kind", "code", "--kind", "note", "--layer", "draft")
+    options = ("--max-fragments", "3", "--token-budget", "9", "--kind", "code", "--kind", "note", "--layer", "draft")
     ended = command("activate", "how to", "--project", "p", *options, "--path", "docs/", "--profile", "mine")
     assert ended.code == Exit.DONE
-    assert "Run RUN1: 1 fragments" in ended.out
+    assert "Run RUN1: 1 fragment, 0 tokens" in ended.out
     assert "text" in ended.out
     sent = ranker.activations[0]
     assert (sent.query, sent.project_id, sent.path_prefix, sent.profile) == ("how to", "p", "docs/", "mine")
-    assert (sent.max_fragments, sent.token_budget, list(sent.kinds)) == (3, 0, ["code", "note"])
+    assert (sent.max_fragments, sent.token_budget, list(sent.kinds)) == (3, 9, ["code", "note"])
     assert list(sent.layers) == [trace_pb2.LAYER_DRAFT]
     assert not sent.HasField("activation_state")
 
@@ -331,7 +254,7 @@ def test_a_completion_script_names_the_command(alone: Run, shell: str) -> None:
         (["runs", "show", "\udcff"], Exit.REFUSED),
         (["profiles", "validate", "/nowhere"], Exit.REFUSED),
         (["profiles", "validate", "/"], Exit.REFUSED),
-        (["status", "--ranker", "no address"], Exit.REFUSED),
+        (["status", "--ranker", "no address"], Exit.USAGE),
         (["status", "--ranker", "192.0.2.1:80"], Exit.REFUSED),
     ],
 )
@@ -351,7 +274,7 @@ def test_a_defect_is_one_sentence_too_and_says_how_to_see_more(alone: Run, monke
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("\x1b[2Jwhat")
 
-    monkeypatch.setattr(main_module, "_invoke", broken)
+    monkeypatch.setattr(command_line, "_invoke", broken)
     ended = alone("status")
     assert ended.code == Exit.INCOMPLETE
     assert (
@@ -366,7 +289,7 @@ def test_ctrl_c_ends_quietly(alone: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main_module, "_invoke", interrupted)
+    monkeypatch.setattr(command_line, "_invoke", interrupted)
     ended = alone("status")
     assert (ended.code, ended.err) == (Exit.INTERRUPTED, "")
 

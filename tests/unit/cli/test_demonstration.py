@@ -7,10 +7,12 @@ import pytest
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_cli.demonstration import check_agreement
+from ranktrail_cli.demonstration import Demonstration, check_agreement
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.folder import list_folder
 from ranktrail_cli.handbook_queries import Handbook
+from ranktrail_cli.output import Output
+from ranktrail_client.client import Client
 
 
 @pytest.fixture
@@ -34,6 +36,19 @@ def test_the_edit_changes_one_page_of_the_copy_once(handbook: Handbook) -> None:
     assert page.read_text("utf-8") == before.replace(handbook.edit.find, handbook.edit.replace) != before
     with pytest.raises(ValueError, match="exactly once"):
         handbook.edit.apply(handbook.project)
+
+
+def test_a_long_table_ends_with_how_many_more_there_are_and_how_to_see_them(
+    handbook: Handbook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Client.connect(tmp_path) as client:
+        shown = Demonstration(client, handbook, Output(as_json=False))
+        shown._table(recorded(*(f"unit-{number:02}" for number in range(14))))
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if "unit-" in line][-1].endswith("unit-11")
+        assert lines[-1] == "… 3 more: ranktrail runs show R"
+        shown._table(recorded("a"))
+        assert "more" not in capsys.readouterr().out
 
 
 def reply(*unit_keys: str) -> ranker_pb2.ActivateMemoryResponse:

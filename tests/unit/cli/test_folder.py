@@ -48,20 +48,34 @@ def test_a_symlink_loop_is_named_and_ends(tmp_path: Path) -> None:
     assert skipped(tmp_path) == dict.fromkeys(("a/b/up", "self", "here"), "it is a symlink loop")
 
 
-def test_links_outside_are_followed_links_inside_are_not_taken_twice_and_dead_ones_are_named(tmp_path: Path) -> None:
+def test_links_that_leave_the_folder_are_named_links_inside_are_not_taken_twice_and_dead_ones_are_named(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "root"
-    write(tmp_path, "outside/x.md", "root/a/y.md")
+    write(tmp_path, "outside/x.md", "root/a/y.md", "root-beside/z.md")
     (root / "out").symlink_to(tmp_path / "outside")
+    (root / "out.md").symlink_to(tmp_path / "outside/x.md")
+    (root / "hop.md").symlink_to("out.md")
+    (root / "beside").symlink_to("../root-beside")
+    (root / "up").symlink_to("..")
+    (root / "gone.md").symlink_to("../gone.md")
     (root / "again").symlink_to("a")
     (root / "file.md").symlink_to("a/y.md")
     (root / "dead").symlink_to("nowhere")
-    (tmp_path / "outside/loop").symlink_to(tmp_path / "outside")
-    assert list_folder(root).paths == ["a/y.md", "file.md", "out/x.md"]
+    assert list_folder(root).paths == ["a/y.md", "file.md"]
+    leaving = dict.fromkeys(("out", "out.md", "hop.md", "beside", "up", "gone.md"), "the link leaves the folder")
     assert skipped(root) == {
+        **leaving,
         "again": "it links to a folder that is synced under its own name",
         "dead": "it links to nothing",
-        "out/loop": "it is a symlink loop",
     }
+
+
+def test_a_folder_that_is_named_by_a_link_holds_its_own_links(tmp_path: Path) -> None:
+    write(tmp_path, "real/a.md")
+    (tmp_path / "real/b.md").symlink_to(tmp_path / "real/a.md")
+    (tmp_path / "link").symlink_to("real")
+    assert list_folder(tmp_path / "link").paths == ["a.md", "b.md"]
 
 
 def test_names_that_cannot_travel_are_named_with_escapes(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 from ranktrail.evaluation.v1 import evaluation_service_pb2
@@ -111,6 +112,55 @@ def test_a_peer_that_accepts_and_stays_silent_is_no_answer_within_the_deadline(t
             client.ranker.get_runtime(timeout=0.3)
 
 
+class Ending(grpc.RpcError):
+    """What a call ends with that gRPC itself gave up."""
+
+    def __init__(self, details: str) -> None:
+        super().__init__()
+        self._details = details
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self) -> str:
+        return self._details
+
+    def trailing_metadata(self) -> tuple[()]:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("details", "attempts"), [("connection attempt timed out", 1), ("connect: connection refused", 4)]
+)
+def test_only_a_service_that_is_not_there_is_asked_again(details: str, attempts: int) -> None:
+    timeouts: list[float] = []
+
+    def method(_: Any, timeout: float, metadata: Any) -> Any:
+        timeouts.append(timeout)
+        raise Ending(details)
+
+    link = link_module.Link("ranker", Address.parse("unix:/nowhere"), sleep=lambda _: None)
+    with pytest.raises(ServiceUnreachable):
+        link.read(method, None, 30.0)  # type: ignore[arg-type]
+    assert len(timeouts) == attempts
+    link.close()
+
+
+def test_all_attempts_of_a_read_share_one_deadline() -> None:
+    timeouts: list[float] = []
+
+    def method(_: Any, timeout: float, metadata: Any) -> Any:
+        timeouts.append(timeout)
+        raise Ending("connect: connection refused")
+
+    link = link_module.Link("ranker", Address.parse("unix:/nowhere"))
+    with pytest.raises(ServiceUnreachable):
+        link.read(method, None, 0.25)  # type: ignore[arg-type]
+    link.close()
+    assert len(timeouts) == 2
+    assert timeouts[1] <= 0.15
+
+
 def test_what_stops_an_upload_reaches_its_caller_as_it_is(tmp_path: Path) -> None:
     def frames() -> Iterator[ranker_pb2.CommitMemoryRequest]:
         yield ranker_pb2.CommitMemoryRequest(header=PROJECT_HEADER)
@@ -204,7 +254,7 @@ def test_a_socket_path_longer_than_a_socket_takes_is_refused_before_any_call() -
 
 
 def test_nothing_leaves_this_machine_unless_allowed(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="--allow-remote"):
+    with pytest.raises(Refused, match="allow_remote=True"):
         Client.connect(tmp_path, ranker="192.0.2.1:5000")
     Client.connect(tmp_path, ranker="192.0.2.1:5000", allow_remote=True).close()
 

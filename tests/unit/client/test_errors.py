@@ -142,3 +142,11 @@ def test_a_reason_ends_a_command_with_its_exit_code(reason: str, code: Exit) -> 
 def test_a_service_that_is_not_there_or_does_not_answer_ends_a_command_with_3() -> None:
     assert exit_of(decoded(grpc.StatusCode.UNAVAILABLE, "")) is Exit.UNREACHABLE
     assert exit_of(decoded(grpc.StatusCode.DEADLINE_EXCEEDED, "")) is Exit.UNREACHABLE
+
+
+def test_a_connection_that_was_given_up_for_silence_is_no_answer_and_not_nobody_there() -> None:
+    silent = decoded(grpc.StatusCode.UNAVAILABLE, "connection attempt timed out before receiving SETTINGS frame")
+    assert type(silent) is errors.NoAnswer
+    assert "did not answer in time" in str(silent)
+    assert "ranktrail status" not in str(silent)
+    assert type(decoded(grpc.StatusCode.UNAVAILABLE, "connect: connection refused")) is errors.ServiceUnreachable

@@ -15,19 +15,25 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.state_file import read_state, write_state
-from ranktrail_cli.trace_view import candidates_table, print_fragments
+from ranktrail_cli.trace_view import counted, print_candidates, print_fragments
 from ranktrail_client.client import Client
-from ranktrail_client.errors import RunNotFound
+from ranktrail_client.errors import InvalidActivationState, RanktrailError, RunNotFound
 from ranktrail_client.message_json import message_json
 
 INT32_MAX = 2**31 - 1
 Function = TypeVar("Function", bound=Callable[..., Any])
-_LIMIT = click.IntRange(-INT32_MAX, INT32_MAX)
+_LIMIT = click.IntRange(1, INT32_MAX)
 
 _FILTERS = (
     click.option("--max-fragments", type=_LIMIT, help="At most so many fragments. Default: the profile's."),
     click.option("--token-budget", type=_LIMIT, help="At most so many tokens. Default: the profile's."),
-    click.option("--kind", "kinds", multiple=True, type=TextField("--kind"), help="Only this kind; may be repeated."),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=TextField("--kind", may_be_blank=False),
+        help="Only this kind; may be repeated.",
+    ),
     click.option(
         "--layer", "layers", multiple=True, type=click.Choice(LAYERS), help="Only this layer; may be repeated."
     ),
@@ -61,22 +67,42 @@ def activate(session: Session, query: str, project: str, state: Path | None, tra
     """Ask a project's memory for the few fragments that answer QUERY.
 
     With --state, fragments that the caller knows are not sent again. The file need not exist, and an empty one counts
-    as none; it is written only after the ranker has answered.
+    as none. It is written only after the whole reply was printed, so that text which nobody received never counts as
+    known; when it cannot be written, the reply stands and the next activation starts from the old one.
+
+    With --trace and --json, "trace" is null when history does not have the Run yet, which the exit code tells too.
     """
     known = None if state is None else read_state(state)
     request = _request(query, project, known, **filters)
-    with session.connect() as client:
-        response = client.ranker.activate_memory(request)
-        if state is not None:
-            write_state(state, response.next_activation_state)
-        if not session.output.as_json:
-            _print(session.output, response)
-        recorded = _recorded(client, response.run_id) if trace else None
-    if session.output.as_json:
-        document = message_json(response)
-        session.output.document(document if recorded is None else {**document, "trace": message_json(recorded)})
-    elif recorded is not None:
-        session.output.table(candidates_table(recorded.candidates))
+    with session.connect("ranker", *(("history",) if trace else ())) as client:
+        response = _activated(client, request, state)
+        if session.output.as_json:
+            problem = _print_document(client, session.output, response, trace)
+            _keep(state, response)
+            if problem is not None:
+                raise problem
+        else:
+            _print(session.output, request, response, trace)
+            _keep(state, response)
+            if trace:
+                print_candidates(session.output, _recorded(client, response.run_id).candidates)
+
+
+def _activated(client: Client, request: pb.ActivateMemoryRequest, state: Path | None) -> pb.ActivateMemoryResponse:
+    try:
+        return client.ranker.activate_memory(request)
+    except InvalidActivationState as error:
+        raise InvalidActivationState(
+            f"--state {str(state)!r} holds no activation state that this ranker takes: delete the file to start over",
+            code=error.code,
+            reason=error.reason,
+            metadata=error.metadata,
+        ) from error
+
+
+def _keep(state: Path | None, response: pb.ActivateMemoryResponse) -> None:
+    if state is not None:
+        write_state(state, response.next_activation_state)
 
 
 def _request(
@@ -119,15 +145,42 @@ def _recorded(client: Client, run_id: str) -> history_pb2.GetRetrievalRunRespons
     return recorded
 
 
-def _print(output: Output, response: pb.ActivateMemoryResponse) -> None:
-    tokens = sum(fragment.token_count for fragment in response.fragments)
-    output.line(f"Run {response.run_id}: {len(response.fragments)} fragments, {tokens} tokens")
+def _print_document(
+    client: Client, output: Output, response: pb.ActivateMemoryResponse, traced: bool
+) -> CommandFailed | RanktrailError | None:
+    """Print the one document; return why it has no trace, where one was asked for."""
+    document, problem = message_json(response), None
+    if traced:
+        try:
+            document["trace"] = message_json(_recorded(client, response.run_id))
+        except (CommandFailed, RanktrailError) as error:
+            document["trace"], problem = None, error
+    output.document(document)
+    return problem
+
+
+def _print(
+    output: Output, request: pb.ActivateMemoryRequest, response: pb.ActivateMemoryResponse, traced: bool
+) -> None:
+    tokens = counted(sum(fragment.token_count for fragment in response.fragments), "token")
+    output.line(f"Run {response.run_id}: {counted(len(response.fragments), 'fragment')}, {tokens}")
+    if not response.fragments:
+        output.note(_why_nothing(request, traced))
+    output.line()
+    print_fragments(output, response.fragments)
+    for unit_key in response.removed:
+        output.line(f"removed  {unit_key}")
     if response.query_tokens_encoded < response.query_token_count:
         output.remark(
             f"the encoder saw the first {response.query_tokens_encoded} of the query's "
             f"{response.query_token_count} tokens; the lexical stages saw all of it"
         )
-    output.line()
-    print_fragments(output, response.fragments)
-    for unit_key in response.removed:
-        output.line(f"removed  {unit_key}")
+
+
+def _why_nothing(request: pb.ActivateMemoryRequest, traced: bool) -> str:
+    """Say what can leave nothing to return; the reply does not tell which of it did."""
+    filters = (("--kind", request.kinds), ("--layer", request.layers), ("--path", request.path_prefix))
+    given = "/".join(option for option, value in filters if value)
+    nobody = f"no unit matches {given} or" if given else "no unit"
+    where = "below is" if traced else "--trace shows"
+    return f"{nobody} passed the profile's relevance floor or the limits given: {where} every candidate and its reason"

@@ -6,12 +6,23 @@ from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
 from ranktrail_cli.examples import examples
 from ranktrail_cli.fields import LAYERS, TextField, layer_number
-from ranktrail_cli.output import Output, add_row, new_table
+from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
-from ranktrail_cli.trace_view import DASH
+from ranktrail_cli.tables import Column, Table
+from ranktrail_cli.trace_view import DASH, counted
 from ranktrail_client.client import Client
 from ranktrail_client.message_json import enum_word, message_json
 from ranktrail_client.paging import pages
+
+COLUMNS = (
+    Column("resource", yields=1),
+    Column("layer"),
+    Column("kind"),
+    Column("bytes", is_number=True),
+    Column("media type"),
+    Column("state"),
+    Column("title", yields=1),
+)
 
 
 @click.group(
@@ -37,7 +48,7 @@ def memory() -> None:
 @with_session
 def show_memory(session: Session, project: str, layer: str | None) -> None:
     """List the resources of a project's Effective Memory, or of one of its layers."""
-    with session.connect() as client:
+    with session.connect("ranker") as client:
         found = _read(client, project, layer)
     if session.output.as_json:
         session.output.document(message_json(found))
@@ -60,10 +71,9 @@ def _read(client: Client, project: str, layer: str | None) -> pb.GetEffectiveMem
 
 
 def _print(output: Output, found: pb.GetEffectiveMemoryResponse) -> None:
-    table = new_table("resource", "layer", "kind", "bytes", "media type", "state", "title", numbers=("bytes",))
+    table = Table(COLUMNS)
     for resource in found.resources:
-        add_row(
-            table,
+        table.add(
             resource.resource_id,
             str(enum_word(trace_pb2.Layer.DESCRIPTOR, resource.layer) or DASH),
             resource.kind,
@@ -72,7 +82,11 @@ def _print(output: Output, found: pb.GetEffectiveMemoryResponse) -> None:
             str(enum_word(trace_pb2.ParseState.DESCRIPTOR, resource.parse_state) or DASH),
             resource.title or DASH,
         )
-    output.table(table)
-    output.line()
-    output.line(f"{found.resource_count} resources, memory {found.effective_memory_hash or DASH}")
-    output.line(f"commit {found.commit_id or DASH}; index {found.index_revision or DASH}, {found.unit_count} units")
+    if found.resources:
+        output.table(table)
+        output.line()
+    resources = counted(found.resource_count, "resource") if found.resource_count else "no resources"
+    output.line(f"{resources}, memory {found.effective_memory_hash or DASH}")
+    output.line(
+        f"commit {found.commit_id or DASH}; index {found.index_revision or DASH}, {counted(found.unit_count, 'unit')}"
+    )

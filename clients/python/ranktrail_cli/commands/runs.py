@@ -49,11 +49,13 @@ def list_runs(session: Session, project: str, state: str | None, query: str, pin
         query_text=query,
         pinned=pinned,
     )
-    with session.connect() as client:
+    with session.connect("history") as client:
         found = (run for page in pages(client.history.list_retrieval_runs, request) for run in page.runs)
         listed = list(itertools.islice(found, limit))
     if session.output.as_json:
         session.output.document({"runs": [message_json(run) for run in listed]})
+    elif not listed:
+        session.output.line("no Runs")
     else:
         session.output.table(runs_table(listed))
 
@@ -72,7 +74,7 @@ def show_run(session: Session, run_id: str) -> None:
 
     A Run that the ranker has still to deliver is waited for, for some seconds.
     """
-    with session.connect() as client:
+    with session.connect("history") as client:
         found = delivered_run(client, run_id)
     if session.output.as_json:
         session.output.document(message_json(found))
@@ -96,7 +98,7 @@ def watch_runs(session: Session, project: str, after: int | None) -> None:
     With --json, one line a change; the first has no Run and says that the watch is in place.
     """
     request = pb.WatchRetrievalRunsRequest(project_id=project, after_change_sequence=after)
-    with session.connect() as client:
+    with session.connect("history") as client:
         try:
             for change in client.history.watch_retrieval_runs(request):
                 _print_change(session, change)

@@ -12,7 +12,7 @@ from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import Exit
 from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
-from ranktrail_cli.trace_view import DASH
+from ranktrail_cli.trace_view import DASH, counted
 from ranktrail_client.errors import RanktrailError
 from ranktrail_client.history import HistoryCalls
 from ranktrail_client.message_json import enum_word, message_json
@@ -92,7 +92,9 @@ def _print_ranker(output: Output, runtime: ranker_pb2.GetRuntimeResponse) -> Non
         + (f"; {recorder.last_error}" if recorder.last_error else "")
     )
     for project in runtime.projects:
-        output.line(f"  project {project.project_id}: {project.resource_count} resources, {_index_words(project)}")
+        output.line(
+            f"  project {project.project_id}: {counted(project.resource_count, 'resource')}, {_index_words(project)}"
+        )
 
 
 def _index_words(project: ranker_pb2.ProjectRuntime) -> str:
@@ -100,7 +102,7 @@ def _index_words(project: ranker_pb2.ProjectRuntime) -> str:
         return f"index being built: {project.build.phase} {project.build.done_count} of {project.build.total_count}"
     if project.HasField("build_failure"):
         return f"the last index build failed: {project.build_failure.summary}"
-    return f"{project.unit_count} units" if project.index_revision else "no index"
+    return counted(project.unit_count, "unit") if project.index_revision else "no index"
 
 
 def _print_history(output: Output, runtime: history_pb2.GetRuntimeResponse) -> None:

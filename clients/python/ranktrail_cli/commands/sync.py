@@ -15,6 +15,7 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.synchronisation import DEFAULT_KIND, SyncReport, Target, sync_folder
+from ranktrail_cli.trace_view import counted
 from ranktrail_client.client import Client
 from ranktrail_client.errors import RanktrailError
 
@@ -32,8 +33,16 @@ RETRY_MILLISECONDS = 2_000
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--project", required=True, type=TextField("project"), help="The project whose memory it is.")
 @click.option("--layer", type=click.Choice(LAYERS), default="project", show_default=True, help="Where to commit.")
-@click.option("--kind", type=TextField("kind"), default=DEFAULT_KIND, show_default=True, help="Kind of the resources.")
-@click.option("--prune", is_flag=True, help="Delete resources of the layer that are no longer files.")
+@click.option(
+    "--kind",
+    type=TextField("--kind", may_be_blank=False),
+    default=DEFAULT_KIND,
+    show_default=True,
+    help="Kind of the resources.",
+)
+@click.option(
+    "--prune", is_flag=True, help="Delete resources of the layer that are no longer files. Without it, they stay."
+)
 @click.option("--watch", is_flag=True, help="Sync again whenever something changes, until Ctrl-C.")
 @with_session
 def sync(session: Session, folder: Path, project: str, layer: str, kind: str, prune: bool, watch: bool) -> None:
@@ -41,10 +50,11 @@ def sync(session: Session, folder: Path, project: str, layer: str, kind: str, pr
 
     Only resources that changed travel, and the command returns when the index is ready. Each file is a resource whose
     id and path are its path below FOLDER. Hidden files and version control folders are ignored; a file that cannot be
-    taken is named and skipped, and is never pruned.
+    taken, and a link that leaves FOLDER, is named and skipped, and is never pruned. Without --prune, a resource whose
+    file was deleted stays in the memory.
     """
-    target = Target(project, layer_number(layer), kind or DEFAULT_KIND, prune)
-    with session.connect() as client:
+    target = Target(project, layer_number(layer), kind, prune)
+    with session.connect("ranker") as client:
         synced = functools.partial(_sync_once, client, folder, target)
         if watch:
             _watch(synced, folder, project, layer, session.output)
@@ -100,7 +110,7 @@ def _sync_again(synced: Callable[[], SyncReport], project: str, layer: str, outp
 def _is_ignored_below(folder: Path, path: str) -> bool:
     try:
         parts = Path(path).relative_to(folder.absolute()).parts
-    except ValueError:  # behind a link that leads out of the folder
+    except ValueError:  # named by where a link leads
         parts = (Path(path).name,)
     return any(is_ignored(part) for part in parts)
 
@@ -117,7 +127,7 @@ def _print(output: Output, report: SyncReport) -> None:
     output.line(
         f"added {report.added_count}, changed {report.changed_count}, deleted {report.deleted_count}, "
         f"unchanged {report.unchanged_count}, skipped {len(report.skips)}; "
-        f"the index is ready with {report.unit_count} units"
+        f"the index is ready with {counted(report.unit_count, 'unit')}"
     )
 
 

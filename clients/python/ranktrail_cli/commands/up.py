@@ -13,7 +13,8 @@ from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.supervised import Supervised, ending
-from ranktrail_cli.supervisor import Supervisor, is_healthy, locked, make_services
+from ranktrail_cli.supervisor import Supervisor, is_healthy, make_services
+from ranktrail_cli.supervisor_lock import locked
 from ranktrail_client.client import Client
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -56,6 +57,7 @@ def up(session: Session, *, allow_download: bool, **ranker_options: str | None) 
             if not received:
                 session.output.line(f"data in {session.data_dir}; Ctrl-C ends both")
             supervisor.keep(lambda: bool(received))
+            session.output.line("ending…")
         finally:
             supervisor.stop(lambda: len(received) > 1)
 
