@@ -1,8 +1,8 @@
 """One activation through the whole product, beside the time that its models take, and what recording adds to it.
 
-Three rankers on copies of one memory are asked in turn, one activation every 50 ms: with history on, with recording off,
-and with history stopped (SIGSTOP: it accepts and never answers). Model time is what the Run's own trace says of encoding
-the query and of reranking.
+Three rankers on copies of one memory are asked in turn, one activation every 50 ms: with history on, with recording
+off, and with history stopped (SIGSTOP: it accepts and never answers). Model time is what the Run's own trace says of
+encoding the query and of reranking.
 
     python bench/activation.py [--units 10000] [--rounds 200] [--json]
 """

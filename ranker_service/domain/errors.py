@@ -66,7 +66,7 @@ class CommitConflict(RankerError):
 
     def __init__(self, expected: str, current: str) -> None:
         super().__init__(
-            f"expected_parent_commit_id is {expected or 'none'!r} but the layer's head is {current or 'none'!r}: "
+            f"the layer's head was expected to be {expected or 'none'!r} and is {current or 'none'!r}: "
             "read the layer again and repeat the commit"
         )
         self.expected = expected

@@ -9,6 +9,8 @@ from ranker_service.domain.digest import canonical_json, digest_of
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
 MAX_LEG_LIMIT = 200
+MAX_LINES = 500
+MAX_LINE_CHARACTERS = 400
 RERANK_METHODS = ("late_interaction", "cross_encoder", "none")
 
 
@@ -103,10 +105,7 @@ class Profile:
     @classmethod
     def from_toml(cls, text: str) -> Self:
         """Read a profile; raise ProfileInvalid with everything that is wrong with it."""
-        try:
-            document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ProfileInvalid([f"the file is not TOML: {error}"]) from error
+        document = _parsed(text)
         problems: list[str] = []
         name = document.pop("name", None)
         if not isinstance(name, str) or len(name) > 64 or _NAME.fullmatch(name) is None:  # noqa: PLR2004
@@ -147,6 +146,18 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "selection.per_resource_limit": (1, 50),
     "selection.relevance_floor": (0.0, 1.0),
 }
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse TOML; text that a parser takes long for, or does not come back from, is refused unread."""
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES or any(len(line) > MAX_LINE_CHARACTERS for line in lines):
+        problem = f"the file has more than {MAX_LINES} lines, or one of more than {MAX_LINE_CHARACTERS} characters"
+        raise ProfileInvalid([problem])
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProfileInvalid([f"the file is not TOML: {error}"]) from error
 
 
 def _section(document: dict[str, Any], name: str, kind: Any, problems: list[str]) -> Any:

@@ -65,8 +65,9 @@ class BlockReader:
         return unpacked, is_whole
 
     def close(self) -> None:
-        """End the threads; the file is the caller's."""
+        """End the threads and let go of the file, which is the caller's."""
         self._threads.shutdown()
+        self._descriptor = -1
 
     def _read(self, jobs: Sequence[tuple[NDArray[np.uint8], int, int]]) -> list[bool]:
         return [_fill(self._descriptor, slot, offset) and block_sum(slot) == total for slot, offset, total in jobs]

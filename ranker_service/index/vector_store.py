@@ -8,6 +8,7 @@
 Both vector files are synced before the log is written. What a crash leaves behind the last whole record is overwritten.
 """
 
+import errno
 import fcntl
 import mmap
 import os
@@ -35,6 +36,8 @@ from ranker_service.index.vector_records import (
 )
 
 _FORMAT = 1
+CLOSED = -1
+"""No descriptor: the number of a closed one may be another file's by now."""
 _SIDECAR = "store.json"
 _FILES = ("keys.bin", "vectors.bin", "tokens.bin")
 
@@ -58,7 +61,7 @@ class VectorStore:
         self.model_revision = model_revision
         self._writing = threading.Lock()
         self._is_writer = False
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._log, self._vectors, self._tokens = (os.open(directory / name, flags, 0o600) for name in _FILES)
         sync_directory(directory)
         self._blocks = BlockReader(self._tokens, dimension)
@@ -94,6 +97,8 @@ class VectorStore:
         matrix = np.stack([encoding.vector for encoding in encodings]).astype("<f4", copy=False)
         lengths(matrix)
         with self._writing:
+            if self._log == CLOSED:
+                raise OSError(errno.EBADF, "the vector store is closed")
             self._become_writer()
             records = blank_records(len(keys))
             records["key"] = [bytes.fromhex(key) for key in keys]
@@ -128,10 +133,13 @@ class VectorStore:
         return int(block_sizes(counts[counts != NO_TOKENS], self.dimension).sum())
 
     def close(self) -> None:
-        """Close the files; nothing may be reading."""
-        self._blocks.close()
-        for descriptor in (self._log, self._vectors, self._tokens):
-            os.close(descriptor)
+        """Close the files, once an append under way has ended; whoever uses the store afterwards gets an OSError."""
+        with self._writing:
+            self._blocks.close()
+            descriptors = (self._log, self._vectors, self._tokens)
+            self._log = self._vectors = self._tokens = CLOSED
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     @property
     def _row_bytes(self) -> int:

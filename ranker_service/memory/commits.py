@@ -135,6 +135,8 @@ class CommitStore:
     def _sweep(self) -> None:
         """Delete what drafts of ended processes left behind; an open draft holds the lock of its directory."""
         for path in self._incoming.iterdir():
+            if not path.is_dir() or path.is_symlink():
+                continue
             abandoned = _DraftDirectory.claim(path)
             if abandoned is not None:
                 abandoned.delete()

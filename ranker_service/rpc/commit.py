@@ -25,7 +25,7 @@ def commit(workspace: Workspace, requests: Iterator[pb.CommitMemoryRequest]) -> 
     header: pb.CommitHeader = first[1].header
     layer, project_id, mode = _target(header)
     expected = header.expected_parent_commit_id if header.HasField("expected_parent_commit_id") else None
-    with workspace.begin_commit(project_id, layer, mode, expected) as draft:
+    with workspace.committing(project_id, layer, mode, expected) as draft:
         _fill(draft, frames)
         return workspace.publish(project_id, layer, draft)
 

@@ -21,6 +21,7 @@ from ranker_service.rpc import convert
 from ranker_service.rpc.frames import Frames
 from ranker_service.wire import convert as wire
 from ranker_service.workspace.indexer import BuildProgress, Indexer
+from ranker_service.workspace.project import BuildCancelled
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 
 
@@ -45,6 +46,7 @@ class CorpusRanker:
             raise FieldInvalid(
                 "header.profile", f"{header.profile!r} is not known: `ranktrail profiles list` names those that are"
             )
+        limits.check_text("header.project_id", header.project_id, limits.PROJECT_ID_BYTES)
         with tempfile.TemporaryDirectory(dir=self.directory, prefix="corpus-") as temporary:
             corpus = _Corpus(Path(temporary))
             corpus.receive(frames)
@@ -80,6 +82,7 @@ class _Corpus:
         self._directory = directory / "bodies"
         self._directory.mkdir()
         self._by_id: dict[str, Resource] = {}
+        self._ids: dict[str, str] = {}
 
     def resources(self) -> list[Resource]:
         return list(self._by_id.values())
@@ -100,6 +103,9 @@ class _Corpus:
         resource = convert.draft_resource(message.resource).checked(layer)
         if resource.resource_id in self._by_id:
             raise ResourceIdConflict(resource.resource_id, resource.path, self._by_id[resource.resource_id].path)
+        other = self._ids.setdefault(resource.path, resource.resource_id)
+        if other != resource.resource_id:
+            raise FieldInvalid("path", f"{resource.path!r} is used by two resources: give each its own")
         content = receive(resource, body)
         (self._directory / resource.digest).write_bytes(content)
         state = inspect(resource.media_type, content)
@@ -109,18 +115,29 @@ class _Corpus:
 def _build(
     indexer: Indexer, memory: EffectiveMemory, read_body: Callable[[str], bytes]
 ) -> Generator[pb.RankCorpusResponse, None, Snapshot]:
-    """Yield progress; return the snapshot."""
+    """Yield progress; return the snapshot. The build has ended when this has, also where the caller went away."""
     steps: queue.SimpleQueue[BuildProgress | Snapshot | BaseException] = queue.SimpleQueue()
+    abandoned = threading.Event()
+
+    def report(progress: BuildProgress) -> None:
+        if abandoned.is_set():
+            raise BuildCancelled
+        steps.put(progress)
 
     def work() -> None:
         try:
-            steps.put(indexer.build(memory, read_body, None, steps.put))
+            steps.put(indexer.build(memory, read_body, None, report))
         except BaseException as error:
             steps.put(error)
 
-    threading.Thread(target=work, name="corpus-build", daemon=True).start()
-    while isinstance(step := steps.get(), BuildProgress):
-        yield pb.RankCorpusResponse(progress=convert.index_progress(step))
+    thread = threading.Thread(target=work, name="corpus-build", daemon=True)
+    thread.start()
+    try:
+        while isinstance(step := steps.get(), BuildProgress):
+            yield pb.RankCorpusResponse(progress=convert.index_progress(step))
+    finally:
+        abandoned.set()
+        thread.join()
     if isinstance(step, BaseException):
         raise step
     return step

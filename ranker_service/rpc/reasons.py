@@ -8,7 +8,7 @@ from ranker_service.domain import errors
 from ranktrail_serving.reasons import rows
 from ranktrail_serving.status import ErrorRow
 
-_TRY_AGAIN_CODES = frozenset({"activation_deadline", "index_damaged"})
+_TRY_AGAIN_CODES = frozenset({"activation_deadline", "index_damaged", "storage_in_use"})
 
 
 def _field(error: errors.FieldInvalid) -> dict[str, str]:
@@ -47,6 +47,7 @@ OWN_ROWS: Mapping[type[errors.RankerError], ErrorRow] = {
     errors.StageFailed: ErrorRow(StatusCode.INTERNAL, "RANKING_FAILED", _stage),
 }
 _TRY_AGAIN = ErrorRow(StatusCode.UNAVAILABLE, "RANKING_FAILED", _stage)
+_UNREADABLE_QUERY = ErrorRow(StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", lambda _error: {"field": "query"})
 _own_row_of = rows(OWN_ROWS)
 
 
@@ -57,4 +58,6 @@ def row_of(error: Exception) -> ErrorRow:
         return ErrorRow(row.code, row.reason, lambda failed: {"run_id": failed.run_id, **row.metadata(failed.cause)})
     if isinstance(error, errors.StageFailed) and error.code in _TRY_AGAIN_CODES:
         return _TRY_AGAIN
+    if isinstance(error, errors.StageFailed) and error.code == "query_without_tokens":
+        return _UNREADABLE_QUERY
     return _own_row_of(error)

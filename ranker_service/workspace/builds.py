@@ -19,7 +19,7 @@ class Builds:
     def __init__(self, on_built: Callable[[Project], None]) -> None:
         self._on_built = on_built
         self._queue: queue.SimpleQueue[Project | None] = queue.SimpleQueue()
-        self._waiting: set[str] = set()
+        self._waiting: set[Project] = set()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="index-builds", daemon=True)
         self._thread.start()
@@ -27,16 +27,16 @@ class Builds:
     def request(self, project: Project) -> None:
         """Build the project's index soon, for the memory that it has by then."""
         with self._lock:
-            if project.project_id in self._waiting:
+            if project in self._waiting:
                 return
-            self._waiting.add(project.project_id)
+            self._waiting.add(project)
         with project.changed:
             project.build_failure = None
         self._queue.put(project)
 
     def is_waiting(self, project: Project) -> bool:
         """Say whether a build is requested and has not begun."""
-        return project.project_id in self._waiting
+        return project in self._waiting
 
     def close(self) -> None:
         """End after the build under way; the process does not wait for it."""
@@ -45,7 +45,7 @@ class Builds:
     def _work(self) -> None:
         while (project := self._queue.get()) is not None:
             with self._lock:
-                self._waiting.discard(project.project_id)
+                self._waiting.discard(project)
             self._build(project)
 
     def _build(self, project: Project) -> None:

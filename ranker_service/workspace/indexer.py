@@ -1,18 +1,20 @@
 """Builds and opens the index of one memory; knows every setting that an index depends on."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranker_service.domain.digest import digest_of
+from ranker_service.domain.digest import digest_of, is_digest
 from ranker_service.domain.profile import IndexSettings
 from ranker_service.domain.resource import EffectiveMemory
 from ranker_service.index.builder import build_snapshot, index_revision_of
+from ranker_service.index.files import IndexDamaged
 from ranker_service.index.snapshot import Snapshot, open_snapshot
 from ranker_service.index.vector_store import VectorStore
 from ranker_service.memory.chunker import Chunker
+from ranker_service.memory.durable import read_file, replace_file
 from ranker_service.ports import Encoder
+from ranker_service.workspace.removal import delete_tree
 
 _CURRENT = "current"
 
@@ -44,10 +46,15 @@ class Indexer:
 
     def open_current(self) -> Snapshot | None:
         """Open the last complete index; None where there is none; raise IndexDamaged where it cannot be trusted."""
-        pointer = self._indexes / _CURRENT
-        if not pointer.exists():
+        try:
+            revision = read_file(self._indexes / _CURRENT).decode("ascii", "replace")
+        except FileNotFoundError:
             return None
-        return open_snapshot(self._indexes / pointer.read_text("ascii"), self._open_store())
+        except OSError as error:
+            raise IndexDamaged(f"{_CURRENT} cannot be read: {error}") from error
+        if not is_digest(revision):
+            raise IndexDamaged(f"{_CURRENT} names no index")
+        return open_snapshot(self._indexes / revision, self._open_store())
 
     def build(
         self,
@@ -58,6 +65,7 @@ class Indexer:
     ) -> Snapshot:
         """Build the memory's index beside the old one and make it the current one."""
         revision = self.revision(memory)
+        self._require_own_directory()
         token_vector_bytes = 0
 
         def note_size(size: int) -> None:
@@ -91,12 +99,19 @@ class Indexer:
             self._store = VectorStore.open_or_begin_anew(self._vectors, self._encoder.dimension, self._encoder.revision)
         return self._store
 
+    def _require_own_directory(self) -> None:
+        """Take a file or link out of the way that somebody put in the directory's place."""
+        for path in (self._indexes, self._vectors.parent, self._vectors):
+            if path.is_symlink() or path.is_file():
+                path.unlink()
+
     def _point_to(self, revision: str) -> None:
-        temporary = self._indexes / f"{_CURRENT}.tmp"
-        temporary.write_text(revision, "ascii")
-        temporary.replace(self._indexes / _CURRENT)
+        pointer = self._indexes / _CURRENT
+        if pointer.is_dir() and not pointer.is_symlink():
+            delete_tree(pointer)
+        replace_file(pointer, revision.encode("ascii"))
 
     def _remove_others(self, revision: str) -> None:
         for directory in self._indexes.iterdir():
-            if directory.is_dir() and directory.name != revision:
-                shutil.rmtree(directory, ignore_errors=True)
+            if directory.is_dir() and is_digest(directory.name) and directory.name != revision:
+                delete_tree(directory)

@@ -1,7 +1,6 @@
 """One project: its layers' commits, its Effective Memory, and the index that ranks."""
 
 import logging
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +16,12 @@ from ranker_service.memory.damage import MemoryDamaged
 from ranker_service.memory.overlay import overlay
 from ranker_service.ports import CorpusKeeper
 from ranker_service.workspace.indexer import BuildProgress, Indexer
+from ranker_service.workspace.removal import delete_tree, move_away
 
 _LOG = logging.getLogger(__name__)
 IN_USE_TIMEOUT_SECONDS = 60.0
 OWN_LAYERS = (Layer.PROJECT, Layer.DRAFT)
-TRASH_SUFFIX = ".removed"
+STORAGE_PARTS = ("layers", "indexes", "vectors")
 
 
 class BuildCancelled(Exception):
@@ -46,6 +46,7 @@ class Project:
         self._indexer = indexer
         self._corpora = corpora
         self._loading = threading.Lock()
+        self._building = threading.Lock()
         self._refreshing = threading.Lock()
         self._snapshot: Snapshot | None = None
         self._users = 0
@@ -133,15 +134,18 @@ class Project:
 
     def build_index(self) -> None:
         """Build the present memory's index unless it is complete; raise whatever a build raises."""
-        memory = self.memory
-        if self.is_current():
-            return
-        try:
-            snapshot = self._indexer.build(memory, self._read_body, self._snapshot, self._report)
-        finally:
-            self._report_end()
-        with self._loading:
-            self._snapshot = snapshot
+        with self._building:
+            if self._removing:
+                raise BuildCancelled
+            memory = self.memory
+            if self.is_current():
+                return
+            try:
+                snapshot = self._indexer.build(memory, self._read_body, self._snapshot, self._report)
+            finally:
+                self._report_end()
+            with self._loading:
+                self._snapshot = snapshot
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -158,33 +162,45 @@ class Project:
     def clear(self) -> int:
         """Remove commits, indexes and vectors; return the bytes freed. Undelivered Runs keep their bodies."""
         with self._unused():
-            freed = _remove([self._directory / name for name in ("layers", "indexes", "vectors")])
+            self._corpora.retain(self.project_id)
+            freed = sum(delete_tree(move_away(self._directory / name)) for name in STORAGE_PARTS)
             self._stores = self._open_stores()
+        with self.changed:
+            self._removing = False
         self.refresh()
         return freed
 
-    def delete(self) -> int:
-        """Remove the whole storage; return the bytes freed. The project must not be used afterwards."""
+    def move_away(self) -> Path:
+        """Take the storage from its place at once, so that another project may have it, and return where it is now.
+
+        What undelivered Runs need is taken over first. Only `close` may follow.
+        """
+        self._corpora.release(self.project_id)
+        return move_away(self._directory)
+
+    def close(self) -> None:
+        """Wait until nothing reads or builds any more, and close the files; the project must not be used afterwards."""
         with self._unused():
-            self._corpora.release(self.project_id)
-            return _remove([self._directory])
+            pass
 
     @contextmanager
     def _unused(self) -> Iterator[None]:
-        """Wait until nothing reads or builds, take what undelivered Runs need, and forget the index."""
+        """Wait until nothing builds or reads, forget the index and close its files; hold off the next build and load.
+
+        Raises StageFailed, and nothing is closed, where a reader does not leave in time.
+        """
         with self.changed:
-            self._removing = True
-            self.changed.wait_for(lambda: self.build is None and self._users == 0, IN_USE_TIMEOUT_SECONDS)
-        try:
-            self._corpora.retain(self.project_id)
+            self._removing = True  # the build under way gives up at its next report
+        with self._building:
+            with self.changed:
+                if not self.changed.wait_for(lambda: self._users == 0, IN_USE_TIMEOUT_SECONDS):
+                    self._removing = False
+                    summary = "activations of the project are still under way: try again"
+                    raise StageFailed(Stage.EFFECTIVE_MEMORY, "storage_in_use", summary)
             with self._loading:
                 self._snapshot = None
                 self._indexer.close()
                 yield
-        finally:
-            with self.changed:
-                self._removing = False
-                self.changed.notify_all()
 
     def _open_stores(self) -> dict[Layer, CommitStore]:
         return {layer: CommitStore(self._directory / "layers" / layer.value) for layer in OWN_LAYERS}
@@ -213,16 +229,3 @@ class Project:
         """Remove bodies that no head of the project's own layers names."""
         for store in self._stores.values():
             store.collect_garbage()
-
-
-def _remove(directories: list[Path]) -> int:
-    """Delete directories, each hidden by one rename first; return their bytes."""
-    freed = 0
-    for directory in directories:
-        if directory.exists():
-            trash = directory.with_name(f"{directory.name}{TRASH_SUFFIX}")
-            shutil.rmtree(trash, ignore_errors=True)
-            directory.rename(trash)
-            freed += sum(path.stat().st_size for path in trash.rglob("*") if path.is_file())
-            shutil.rmtree(trash, ignore_errors=True)
-    return freed

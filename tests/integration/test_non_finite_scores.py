@@ -77,11 +77,11 @@ def _fail(directory: Path, recorder: Recorder, reranker: WordReranker, code: str
     profile = ProfileCatalog.load().default()
     workspace = Workspace(directory, encoder, profile.index, recorder.corpora)
     recorder.start()
-    draft = workspace.begin_commit("p", Layer.PROJECT, CommitMode.PATCH, None)
-    for path, text in TEXTS.items():
-        body = text.encode()
-        draft.add(DraftResource(path, path, len(body), digest(body)), [body])
-    workspace.publish("p", Layer.PROJECT, draft)
+    with workspace.committing("p", Layer.PROJECT, CommitMode.PATCH, None) as draft:
+        for path, text in TEXTS.items():
+            body = text.encode()
+            draft.add(DraftResource(path, path, len(body), digest(body)), [body])
+        workspace.publish("p", Layer.PROJECT, draft)
     assert isinstance(list(workspace.ensure_index("p"))[-1], ReadyIndex)
     pipeline = Pipeline(clock, encoder, lambda _: (reranker, False))
     activations = Activations(workspace, pipeline, recorder, clock, new_run_id, "instance")

@@ -121,7 +121,7 @@ class ActivateMemoryResponse(_message.Message):
 
     @_builtins.property
     def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Keys of units in the sent state that are no longer in the Effective Memory, ascending."""
+        """Keys of units in the sent state that the index that ranked does not hold any more, ascending."""
 
     def __init__(
         self,
