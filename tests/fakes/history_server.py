@@ -107,6 +107,11 @@ class HistoryProcess:
             line += self.process.stderr.readline()
         return line
 
+    def freeze(self) -> None:
+        """Stop it with SIGSTOP, and return once it has stopped: the signal takes effect after the call that sent it."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
     def kill(self) -> None:
         """End it as a power cut would."""
         self.process.kill()

@@ -66,7 +66,7 @@ def test_killed_at_random_instants_under_load_it_keeps_what_it_answered_and_noth
     recorded: set[str] = set()
     stored: list[Corpus] = []
     for round_number in range(ROUNDS):
-        with HistoryProcess(tmp_path) as process:
+        with HistoryProcess(tmp_path, "--retain-runs", "1000000") as process:
             load = Load(process.target, round_number)
             time.sleep(random.uniform(0.05, 0.6))
             process.kill()

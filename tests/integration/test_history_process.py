@@ -175,7 +175,7 @@ def test_a_frozen_process_does_not_answer_and_goes_on_when_it_is_woken(tmp_path:
     with HistoryProcess(tmp_path) as process:
         client = HistoryClient(process.target)
         client.record(a_run("before"))
-        process.process.send_signal(signal.SIGSTOP)
+        process.freeze()
         with pytest.raises(grpc.RpcError) as error:
             client.history.GetRuntime(pb.GetRuntimeRequest(), timeout=0.3)
         assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
