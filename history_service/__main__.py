@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 
 from history_service.bootstrap import HistoryService
@@ -15,15 +14,17 @@ from ranktrail_serving.errors import StartRefused
 logger = logging.getLogger("history_service")
 
 EXIT_REFUSED = 5
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve; return the exit code."""
     os.umask(0o077)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # A pipe needs no lock: a handler that sets an event can meet the lock that the waiting thread holds.
+    stopped, stop = os.pipe()
+    for number in STOPPING:
+        signal.signal(number, lambda *_: os.write(stop, b"."))
     try:
         config = read_config(arguments)
         service = HistoryService(config)
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     with service:
         service.start()
         logger.info("serves %s with the data of %s", service.target, config.data_dir)
-        stop.wait()
+        os.read(stopped, 1)
     return 0
 
 

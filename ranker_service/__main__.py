@@ -4,11 +4,12 @@ import logging
 import os
 import signal
 import sys
-import threading
 
 from ranker_service.bootstrap import start
 from ranker_service.config import Config
 from ranktrail_serving.errors import StartRefused
+
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> int:
@@ -16,18 +17,23 @@ def main() -> int:
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = Config.from_arguments(sys.argv[1:])
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # A pipe needs no lock: a handler that sets an event can meet the lock that the waiting thread holds.
+    stopped, stop = os.pipe()
+    for number in STOPPING:
+        signal.signal(number, lambda *_: os.write(stop, b"."))
     try:
         ranker = start(config)
     except StartRefused as error:
         print(f"ranker: {error}", file=sys.stderr)  # noqa: T201 - the one sentence that a person sees
         return error.exit_code
-    stop.wait()
+    os.read(stopped, 1)
     ranker.stop()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    logging.shutdown()
+    # Everything that counts is on disk. An index being built is given up: its threads, and libraries that other threads
+    # are still in, are not waited for.
+    os._exit(code)

@@ -106,7 +106,7 @@ def _check_bodies(data_dir: Path) -> None:
 
 
 def _check_service(data_dir: Path, recorded: set[str], stored: list[Corpus]) -> None:
-    with HistoryProcess(data_dir) as process:
+    with HistoryProcess(data_dir, "--retain-runs", "1000000") as process:
         client = HistoryClient(process.target)
         assert client.runtime().running_run_count == 0
         for run_id in sorted(recorded)[:50]:
