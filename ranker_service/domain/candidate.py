@@ -1,7 +1,7 @@
 """Candidates: the units of a Run's fused recall set, with what each stage made of them."""
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from ranker_service.domain.unit import Unit
 
@@ -32,9 +32,11 @@ class DeltaAction(Enum):
     REUSE = "reuse"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One unit in one Run. `None` means that the stage did not see it."""
+class Candidate(NamedTuple):
+    """One unit in one Run. `None` means that the stage did not see it.
+
+    A tuple, like everything that a Run makes by the hundred: it is made three times as fast as a frozen dataclass.
+    """
 
     unit: Unit
     exact_rank: int | None = None

@@ -5,7 +5,7 @@ decides.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ranker_service.domain.encoding import TokenVectors
 from ranker_service.domain.unit import Unit
@@ -14,48 +14,42 @@ TIE_PLACES = 12
 """Scores that are equal after rounding to this many places tie."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExactHit:
+class ExactHit(NamedTuple):
     """A unit that the query names. Priority 0 is best."""
 
     row: int
     priority: int
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A unit and its score in one leg; the list that holds it is in rank order."""
 
     row: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A unit of the fused recall set; the list that holds it is in RRF order."""
 
     row: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class RerankItem:
+class RerankItem(NamedTuple):
     """A unit to rerank; `token_vectors` only for a reranker that needs them."""
 
     unit: Unit
     token_vectors: TokenVectors | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelScore:
+class ModelScore(NamedTuple):
     """A model's reading of a query and a unit, and whether it saw only part of the pair."""
 
     score: float
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
+class Reranked(NamedTuple):
     """A unit that the reranker saw; the list that holds it is in the reranker's order.
 
     `score` decides the order, `model_score` is the model's part of it (absent for a cross-encoder), `relevance` a

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Self
+from typing import NamedTuple, Self
 
 from ranker_service.domain.digest import canonical_json, digest_of
 
@@ -27,8 +27,7 @@ class ParseState(Enum):
     BLANK = "blank"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """A whole document of a memory, without its body."""
 
     resource_id: str

@@ -96,9 +96,12 @@ class RunTrace:
 
     def add_latency(self, stage: Stage, duration_us: int) -> None:
         """Add time to a stage; the latencies stay in the order of the stages, each stage once."""
-        duration_us += sum(latency.duration_us for latency in self.stage_latencies if latency.stage is stage)
-        kept = [latency for latency in self.stage_latencies if latency.stage is not stage]
-        self.stage_latencies = sorted([*kept, StageLatency(stage, duration_us)], key=_stage_order)
+        for place, latency in enumerate(self.stage_latencies):
+            if latency.stage is stage:
+                self.stage_latencies[place] = StageLatency(stage, latency.duration_us + duration_us)
+                return
+        self.stage_latencies.append(StageLatency(stage, duration_us))
+        self.stage_latencies.sort(key=_stage_order)
 
 
 _STAGE_ORDER = {stage: position for position, stage in enumerate(Stage)}

@@ -1,12 +1,11 @@
 """Units: the pieces of resources that are ranked."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ranker_service.domain.resource import Resource
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A piece of a resource.
 
     `text` is exactly the bytes `start_byte:end_byte` of the body. `prefix` is the context (title and headings) that

@@ -38,11 +38,15 @@ class Duplicates:
         allowed: NDArray[np.bool_] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the allowed rows of keys, at most `limit` of each, beside the keys' scores."""
-        rows = [self._bearers(position, limit, allowed) for position in positions.tolist()]
-        if not rows:
-            return np.empty(0, np.int64), np.empty(0)
-        return np.concatenate(rows), np.repeat(scores, [len(bearers) for bearers in rows])
+        counts = self.offsets[positions + 1] - self.offsets[positions]
+        key = np.repeat(np.arange(len(positions)), counts)
+        rows = self.rows[self.offsets[positions][key] + _places(key)]
+        if allowed is not None:
+            key, rows = key[allowed[rows]], rows[allowed[rows]]
+        first = _places(key) < limit
+        return rows[first], scores[key[first]]
 
-    def _bearers(self, position: int, limit: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        rows = self.rows[self.offsets[position] : self.offsets[position + 1]]
-        return rows[:limit] if allowed is None else rows[allowed[rows]][:limit]
+
+def _places(key: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return each entry's position among those of its key, whose entries stand together."""
+    return np.arange(len(key)) - np.searchsorted(key, key)

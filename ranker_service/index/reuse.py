@@ -1,7 +1,7 @@
 """What a previous index knows that still holds: the units and tokens of resources that did not change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ranker_service.domain.resource import Resource
 from ranker_service.domain.unit import Unit
@@ -56,7 +56,7 @@ class Reuse:
             return None
 
     def _draft(self, previous: Snapshot, row: int, resource: Resource) -> Draft:
-        unit = replace(previous.unit(row), resource=resource)
+        unit = previous.unit(row)._replace(resource=resource)
         return Draft(unit, previous.lexical.token_list(row)) if self._has_tokens else draft_of(unit)
 
 

@@ -41,7 +41,7 @@ TOKEN_VECTOR_LIMIT = "token_vector_limit"  # noqa: S105 - a reason, not a secret
 """`Snapshot.reranker_note` where there are too many units for token vectors."""
 
 _META = "meta.json"
-_CACHED_UNITS = 4_096
+_CACHED_UNITS = 16_384
 _CACHED_KEYS = 16_384
 """A caller asks for the units it knows again with every query, up to 256 of them."""
 

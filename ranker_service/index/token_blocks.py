@@ -1,4 +1,4 @@
-"""Token vectors on disk: one block a unit, read back in parallel.
+"""Token vectors on disk: one block a unit; those that the system does not hold in memory are read in parallel.
 
 A block is the scales, float16, then the values, int8, padded to eight bytes; all little-endian.
 """
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ranker_service.domain.encoding import TokenVectors
 
 _READERS = 4
+_WITHOUT_WAITING = getattr(os, "RWF_NOWAIT", 0)  # only Linux can say whether a read would wait for the disk
 
 
 def packed(vectors: TokenVectors) -> bytes:
@@ -57,10 +58,9 @@ class BlockReader:
             slots.append(buffer[start : start + size])
             start += size
         jobs = list(zip(slots, offsets, sums, strict=True))
-        shares = range(min(_READERS, len(jobs)))
-        is_whole = np.ones(len(jobs), np.bool_)
-        for i, whole in zip(shares, self._threads.map(self._read, [jobs[i::_READERS] for i in shares]), strict=True):
-            is_whole[i::_READERS] = whole
+        is_whole = np.array([_WITHOUT_WAITING and self._is_read(*job, _WITHOUT_WAITING) for job in jobs], np.bool_)
+        late = np.flatnonzero(~is_whole).tolist()
+        is_whole[late] = list(self._threads.map(lambda position: self._is_read(*jobs[position]), late))
         unpacked = [self._unpacked(slot, int(count)) for slot, count in zip(slots, token_counts, strict=True)]
         return unpacked, is_whole
 
@@ -69,8 +69,8 @@ class BlockReader:
         self._threads.shutdown()
         self._descriptor = -1
 
-    def _read(self, jobs: Sequence[tuple[NDArray[np.uint8], int, int]]) -> list[bool]:
-        return [_fill(self._descriptor, slot, offset) and block_sum(slot) == total for slot, offset, total in jobs]
+    def _is_read(self, slot: NDArray[np.uint8], offset: int, total: int, flags: int = 0) -> bool:
+        return _fill(self._descriptor, slot, offset, flags) and block_sum(slot) == total
 
     def _unpacked(self, block: NDArray[np.uint8], count: int) -> TokenVectors:
         scales = block[: 2 * count].view("<f2")
@@ -78,11 +78,14 @@ class BlockReader:
         return TokenVectors(values, scales)
 
 
-def _fill(descriptor: int, slot: NDArray[np.uint8], offset: int) -> bool:
-    """Fill the slot from the file; say whether the file reaches that far."""
+def _fill(descriptor: int, slot: NDArray[np.uint8], offset: int, flags: int) -> bool:
+    """Fill the slot from the file; say whether the file, or what may be read of it, reaches that far."""
     rest = memoryview(slot.data)
     while rest:
-        count = os.preadv(descriptor, [rest], offset)
+        try:
+            count = os.preadv(descriptor, [rest], offset, flags)
+        except BlockingIOError:
+            return False
         if count == 0:
             return False
         rest, offset = rest[count:], offset + count

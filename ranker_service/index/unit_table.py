@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ranker_service.domain.digest import digest_of
 from ranker_service.domain.resource import Resource
 from ranker_service.domain.unit import Unit
-from ranker_service.index.files import read_array, require, write_array
+from ranker_service.index.files import IndexDamaged, read_array, write_array
 from ranker_service.index.strings import StringFile, Strings
 
 _KEYS, _CONTEXTS, _TEXTS = "unit_keys", "unit_contexts", "unit_texts"
@@ -59,17 +59,18 @@ class UnitTable:
         heading_path, prefix = orjson.loads(self.contexts[row])
         start, end = self.spans[row].tolist()
         text, digest = self.texts[row], self.digests[row].tobytes().hex()
-        require(f"digest of unit {row}", digest_of(text), digest)
+        if digest_of(text) != digest:
+            raise IndexDamaged(f"the text of unit {row} was changed")
         return Unit(
-            unit_key=self.keys[row].decode(),
-            resource=resource,
-            heading_path=tuple(heading_path),
-            start_byte=start,
-            end_byte=end,
-            digest=digest,
-            token_count=int(self.token_counts[row]),
-            prefix=prefix,
-            text=text.decode(),
+            self.keys[row].decode(),
+            resource,
+            tuple(heading_path),
+            start,
+            end,
+            digest,
+            int(self.token_counts[row]),
+            prefix,
+            text.decode(),
         )
 
     def input_digests(self) -> list[str]:

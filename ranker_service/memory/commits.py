@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -200,7 +200,7 @@ class CommitDraft:
         staged = self._open_directory().path / announced.digest
         if staged not in self._received:
             self._received[staged] = self._bodies.stage(staged, announced.digest, body)
-        self._changes.add(replace(announced, parse_state=inspect(announced.media_type, body)))
+        self._changes.add(announced._replace(parse_state=inspect(announced.media_type, body)))
 
     def delete(self, resource_id: str) -> None:
         """Remove a resource from the layer; only a patch can."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from ranker_service.domain.errors import BlobDigestMismatch, FieldInvalid, ResourceIdConflict
@@ -140,7 +140,7 @@ class Changes:
 
 
 def _differ(resource: Resource, before: Resource) -> bool:
-    return replace(resource, parse_state=before.parse_state) != before
+    return resource._replace(parse_state=before.parse_state) != before
 
 
 def _check_path_free(ids: Mapping[str, str], resource: Resource) -> None:

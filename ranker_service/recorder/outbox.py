@@ -17,6 +17,10 @@ MOST_ANNOUNCED = 16
 MOST_FAILURES = 8
 """After so many failures in a row a Run lets the others go first."""
 POSTPONE_SECONDS = 60.0
+ANNOUNCE_AFTER_SECONDS = 0.03
+"""A Run that is over sooner is sent whole and never announced: telling it twice would cost its reply milliseconds."""
+ATTENTIVE_SECONDS = 1.0
+"""So long after a Run began the sender looks for the next by itself, so that no reply spends time on waking it."""
 _MICROSECONDS = 1_000_000
 
 
@@ -26,6 +30,14 @@ class Announcement:
 
     run_id: str
     frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """An announcement and when it leaves, if the Run is not over by then."""
+
+    us: int
+    announcement: Announcement
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class Outbox:
         self._changed = threading.Condition()
         self._backlog = Backlog()
         self._failures: dict[str, int] = {}
-        self._announcements: deque[Announcement] = deque()
+        self._announcements: deque[_Due] = deque()
         self._announced: set[str] = set()  # sent on this stream; history counts them until it answers
         self._unanswered: dict[str, Pending] = {}
         self._stream = 0
@@ -59,12 +71,15 @@ class Outbox:
         self._window = 1
         self._held_until_us = 0
         self._owed_since_us = 0
+        self._attentive_until_us = 0
+        self._sleeps = False
 
     def offer(self, pendings: Iterable[Pending]) -> None:
         """Add Runs that the journal holds. A sender that has nothing to do sees them after `wake`."""
         with self._changed:
             for pending in pendings:
                 self._backlog.add(pending)
+                self._withdraw(pending.run_id)
 
     def wake(self) -> None:
         """Have the sender look for what was offered."""
@@ -72,16 +87,19 @@ class Outbox:
             self._changed.notify_all()
 
     def announce(self, announcement: Announcement) -> None:
-        """Tell history that a Run began, if a stream is open and not many are announced already."""
+        """Tell history that a Run began, if a stream is open, not many are announced already, and the Run lasts."""
         with self._changed:
-            if self._open and len(self._announcements) + len(self._announced) < MOST_ANNOUNCED:
-                self._announcements.append(announcement)
+            if not self._open or len(self._announcements) + len(self._announced) >= MOST_ANNOUNCED:
+                return
+            self._announcements.append(_Due(self._after(ANNOUNCE_AFTER_SECONDS), announcement))
+            self._attentive_until_us = self._after(ATTENTIVE_SECONDS)
+            if self._sleeps:
                 self._changed.notify_all()
 
     def retract(self, run_id: str) -> None:
         """Do not announce a Run whose trace was not kept, if that has not happened yet."""
         with self._changed:
-            self._announcements = deque(a for a in self._announcements if a.run_id != run_id)
+            self._withdraw(run_id)
 
     def unblock(self, memory_hash: str) -> None:
         """Let the Runs of a corpus go."""
@@ -122,16 +140,17 @@ class Outbox:
         """Wait for what the stream sends next; None when it is to end."""
         with self._changed:
             while self._open and self._stream == stream:
-                if self._announcements:
-                    announcement = self._announcements.popleft()
+                now_us = self._clock.monotonic_us()
+                if self._announcements and self._announcements[0].us <= now_us:
+                    announcement = self._announcements.popleft().announcement
                     self._announced.add(announcement.run_id)
                     return announcement
-                dispatch = self._dispatch(self._clock.monotonic_us())
+                dispatch = self._dispatch(now_us)
                 if dispatch is not None:
                     return dispatch
                 if self._draining and not self._unanswered:
                     return None
-                self._changed.wait(self._wait_seconds())
+                self._wait()
             return None
 
     def unanswered(self, run_id: str) -> Pending | None:
@@ -228,9 +247,20 @@ class Outbox:
     def _after(self, seconds: float) -> int:
         return self._clock.monotonic_us() + int(seconds * _MICROSECONDS)
 
+    def _withdraw(self, run_id: str) -> None:
+        self._announcements = deque(due for due in self._announcements if due.announcement.run_id != run_id)
+
+    def _wait(self) -> None:
+        seconds = self._wait_seconds()
+        self._sleeps = seconds is None or seconds > ANNOUNCE_AFTER_SECONDS
+        self._changed.wait(seconds)
+        self._sleeps = False
+
     def _wait_seconds(self) -> float | None:
         """Return how long nothing can change by itself; None is for ever."""
-        due = [us for us in (self._backlog.next_due_us(), self._held_until_us or None) if us is not None]
         now = self._clock.monotonic_us()
-        later = [us for us in due if us > now]
+        due = [self._backlog.next_due_us(), self._held_until_us]
+        due += [self._announcements[0].us] if self._announcements else []
+        due += [self._after(ANNOUNCE_AFTER_SECONDS)] if now < self._attentive_until_us else []
+        later = [us for us in due if us is not None and us > now]
         return (min(later) - now) / _MICROSECONDS if later else None

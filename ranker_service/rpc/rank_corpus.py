@@ -4,7 +4,7 @@ import queue
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ranker_service.domain import limits
@@ -109,7 +109,7 @@ class _Corpus:
         content = receive(resource, body)
         (self._directory / resource.digest).write_bytes(content)
         state = inspect(resource.media_type, content)
-        self._by_id[resource.resource_id] = replace(resource, parse_state=state)
+        self._by_id[resource.resource_id] = resource._replace(parse_state=state)
 
 
 def _build(

@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ranker_service.domain.candidate import ExclusionReason
 from ranker_service.domain.profile import SelectionSettings
 from ranker_service.domain.unit import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
+class Contender(NamedTuple):
     """A unit in final order.
 
     `past_depth` says that the Run reranked and that this unit stood past the reranker's depth; `relevance` is absent

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ranker_service.domain.ranking import ModelScore, RerankItem
 from ranker_service.ports import Encoder, Reranker
@@ -21,7 +20,7 @@ TEXTS = (
 
 def items(reranker: Reranker, encoder: Encoder, texts: Sequence[str]) -> list[RerankItem]:
     """Return units of `texts`, with token vectors where the reranker reads them."""
-    units = [replace(a_unit(f"{text}.md"), text=text) for text in texts]
+    units = [a_unit(f"{text}.md")._replace(text=text) for text in texts]
     if not reranker.needs_token_vectors:
         return [RerankItem(unit, None) for unit in units]
     encodings = dict(encoder.encode_units(texts, keep_token_vectors=True))

@@ -256,8 +256,8 @@ def test_a_state_turns_into_reuse_and_keeps_the_ranking(corpus: Corpus) -> None:
     second = run(corpus, "deploy rollback", activation_state=first.next_state)[0]
     assert {fragment.delta_action for fragment in first.fragments} == {DeltaAction.ADD}
     assert {fragment.delta_action for fragment in second.fragments} == {DeltaAction.REUSE}
-    assert [replace(c, delta_action=None) for c in second.candidates] == [
-        replace(c, delta_action=None) for c in first.candidates
+    assert [c._replace(delta_action=None) for c in second.candidates] == [
+        c._replace(delta_action=None) for c in first.candidates
     ]
     assert second.removed == ()
 

@@ -146,5 +146,5 @@ def test_quantised_token_vectors_score_as_exact_ones_do(encoders: dict[str, Tran
     for position, text in enumerate(texts):
         exact = encoder.encode_query(text).token_vectors
         wanted = power_mean((encoding.token_vectors @ exact.T).max(axis=1), 3.5)
-        item = RerankItem(replace(a_unit(), text=text), units[position].token_vectors)
+        item = RerankItem(a_unit()._replace(text=text), units[position].token_vectors)
         assert LateInteraction(3.5).score("", encoding, [item])[0].score == pytest.approx(wanted, abs=0.005)

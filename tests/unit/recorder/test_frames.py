@@ -38,8 +38,8 @@ def parsed(frames: list[bytes]) -> list[pb.RecordRetrievalRunsRequest]:
 
 @given(
     st.builds(
-        Candidate,
-        unit=st.builds(a_unit, st.sampled_from(["a", "東京.md"]), heading_path=st.tuples(st.text(max_size=9))),
+        a_candidate,
+        st.builds(a_unit, st.sampled_from(["a", "東京.md"]), heading_path=st.tuples(st.text(max_size=9))),
         exact_rank=ranks,
         bm25_rank=ranks,
         bm25_score=scores,
@@ -62,11 +62,9 @@ def test_a_candidate_in_two_parts_is_the_message_in_one(candidate: Candidate) ->
 
 def test_every_field_of_a_candidate_travels() -> None:
     values: dict[str, Any] = {
-        name: i + 1 for i, name in enumerate(Candidate.__dataclass_fields__) if name.endswith(("rank", "priority"))
+        name: i + 1 for i, name in enumerate(Candidate._fields) if name.endswith(("rank", "priority"))
     }
-    values |= {
-        name: i / 8 for i, name in enumerate(Candidate.__dataclass_fields__) if name.endswith(("score", "evance"))
-    }
+    values |= {name: i / 8 for i, name in enumerate(Candidate._fields) if name.endswith(("score", "evance"))}
     candidate = a_candidate(
         **values, reranker_truncated=True, final_stage="rrf", selected=True, exclusion_reason=ExclusionReason.OVERLAP
     )

@@ -6,6 +6,7 @@ import time
 from ranker_service.recorder.corpora import Availability
 from ranker_service.recorder.journal import Pending
 from ranker_service.recorder.outbox import (
+    ANNOUNCE_AFTER_SECONDS,
     MOST_ANNOUNCED,
     MOST_FAILURES,
     MOST_OPEN,
@@ -14,6 +15,7 @@ from ranker_service.recorder.outbox import (
     Dispatch,
     Outbox,
 )
+from ranker_service.system import SystemClock
 from tests.fakes.clock import ManualClock
 
 
@@ -33,6 +35,14 @@ def an_outbox(count: int = 0) -> tuple[Outbox, ManualClock, Corpora, list[Pendin
     runs = [Pending(1, i, 1, f"run-{i:03}", "memory") for i in range(count)]
     outbox.offer(reversed(runs))
     return outbox, clock, corpora, runs
+
+
+def announce(outbox: Outbox, clock: ManualClock, run_id: str) -> Announcement:
+    """Announce a Run that lasts."""
+    announcement = Announcement(run_id, b"frame of " + run_id.encode())
+    outbox.announce(announcement)
+    clock.elapsed_us += int(ANNOUNCE_AFTER_SECONDS * 1_000_000)
+    return announcement
 
 
 class Sender:
@@ -68,10 +78,10 @@ def test_one_run_goes_first_and_after_its_answer_at_most_thirty_two() -> None:
 
 
 def test_thirty_two_is_the_most_whatever_is_announced() -> None:
-    outbox, _, _, runs = an_outbox(80)
+    outbox, clock, _, runs = an_outbox(80)
     sender = Sender(outbox)
     for i in range(50):
-        outbox.announce(Announcement(f"live-{i}", b""))
+        announce(outbox, clock, f"live-{i}")
     outbox.settle(runs[0])
     assert len(sender.runs()) == 1 + MOST_OPEN
     assert sum(isinstance(item, Announcement) for item in sender.items) == MOST_ANNOUNCED
@@ -108,11 +118,11 @@ def test_a_run_whose_corpus_is_lost_is_handed_out_as_lost() -> None:
 
 
 def test_announcements_need_an_open_stream_and_go_before_everything() -> None:
-    outbox, _, _, runs = an_outbox(1)
-    outbox.announce(Announcement("too early", b""))
+    outbox, clock, _, runs = an_outbox(1)
+    announce(outbox, clock, "too early")
     stream = outbox.begin_stream()
-    outbox.announce(Announcement("run-000", b"frame"))
-    assert outbox.next(stream) == Announcement("run-000", b"frame")
+    announcement = announce(outbox, clock, "run-000")
+    assert outbox.next(stream) == announcement
     assert outbox.next(stream) == Dispatch(runs[0], announced=True, lost=False)
     outbox.end_stream()
     stream = outbox.begin_stream()
@@ -120,10 +130,10 @@ def test_announcements_need_an_open_stream_and_go_before_everything() -> None:
 
 
 def test_announced_runs_that_never_finish_do_not_keep_finished_ones_out() -> None:
-    outbox, _, _, runs = an_outbox(40)
+    outbox, clock, _, runs = an_outbox(40)
     stream = outbox.begin_stream()
     for i in range(100):
-        outbox.announce(Announcement(f"leaked-{i}", b""))
+        announce(outbox, clock, f"leaked-{i}")
     for _ in range(MOST_ANNOUNCED):
         assert isinstance(outbox.next(stream), Announcement)
     outbox.next(stream)
@@ -136,20 +146,43 @@ def test_announced_runs_that_never_finish_do_not_keep_finished_ones_out() -> Non
 
 
 def test_a_dropped_run_that_was_not_announced_yet_is_not_announced() -> None:
-    outbox, *_ = an_outbox()
+    outbox, clock, *_ = an_outbox()
     stream = outbox.begin_stream()
     for i in range(2 * MOST_ANNOUNCED):
-        outbox.announce(Announcement(f"dropped-{i}", b""))
+        announce(outbox, clock, f"dropped-{i}")
         outbox.retract(f"dropped-{i}")
-    outbox.announce(Announcement("live", b""))
-    assert outbox.next(stream) == Announcement("live", b"")
+    announcement = announce(outbox, clock, "live")
+    assert outbox.next(stream) == announcement
+
+
+def test_a_run_that_is_soon_over_is_not_announced() -> None:
+    outbox, clock, _, (run,) = an_outbox(1)
+    stream = outbox.begin_stream()
+    outbox.next(stream)
+    outbox.settle(run)
+    outbox.announce(Announcement("short", b""))
+    outbox.announce(Announcement("long", b""))
+    short = Pending(1, 1, 1, "short", "memory")
+    outbox.offer([short])
+    clock.elapsed_us += int(ANNOUNCE_AFTER_SECONDS * 1_000_000)
+    assert outbox.next(stream) == Announcement("long", b"")
+    assert outbox.next(stream) == Dispatch(short, announced=False, lost=False)
+
+
+def test_a_sender_that_slept_long_hears_of_a_run_that_lasts() -> None:
+    outbox = Outbox(SystemClock(), Corpora())
+    sender = Sender(outbox)
+    time.sleep(0.05)
+    outbox.announce(Announcement("lasting", b""))
+    time.sleep(3 * ANNOUNCE_AFTER_SECONDS)
+    assert sender.runs() == ["lasting"]
 
 
 def test_what_history_has_begun_counts_until_it_answers_even_if_the_run_cannot_be_sent() -> None:
-    outbox, _, corpora, runs = an_outbox(60)
+    outbox, clock, corpora, runs = an_outbox(60)
     stream = outbox.begin_stream()
     for run in runs[:MOST_ANNOUNCED]:
-        outbox.announce(Announcement(run.run_id, b""))
+        announce(outbox, clock, run.run_id)
         outbox.next(stream)
     corpora.states["memory"] = Availability.LOST
     for run in runs[:MOST_ANNOUNCED]:
@@ -170,7 +203,7 @@ def test_what_history_has_begun_counts_until_it_answers_even_if_the_run_cannot_b
 def test_a_run_put_back_unsent_does_not_begin_twice_on_its_stream() -> None:
     outbox, clock, _, runs = an_outbox(1)
     stream = outbox.begin_stream()
-    outbox.announce(Announcement(runs[0].run_id, b""))
+    announce(outbox, clock, runs[0].run_id)
     outbox.next(stream)
     outbox.next(stream)
     outbox.put_back_for(runs[0], 1.0)
