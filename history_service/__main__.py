@@ -2,7 +2,6 @@
 
 import logging
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -10,21 +9,18 @@ from history_service.bootstrap import HistoryService
 from history_service.config import read_config
 from history_service.domain.errors import HistoryError
 from ranktrail_serving.errors import StartRefused
+from ranktrail_serving.stop_signal import StopSignal
 
 logger = logging.getLogger("history_service")
 
 EXIT_REFUSED = 5
-STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve; return the exit code."""
     os.umask(0o077)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # A pipe needs no lock: a handler that sets an event can meet the lock that the waiting thread holds.
-    stopped, stop = os.pipe()
-    for number in STOPPING:
-        signal.signal(number, lambda *_: os.write(stop, b"."))
+    stop_signal = StopSignal()
     try:
         config = read_config(arguments)
         service = HistoryService(config)
@@ -34,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     with service:
         service.start()
         logger.info("serves %s with the data of %s", service.target, config.data_dir)
-        os.read(stopped, 1)
+        stop_signal.wait()
     return 0
 
 

@@ -2,14 +2,12 @@
 
 import logging
 import os
-import signal
 import sys
+from collections.abc import Callable
 
-from ranker_service.bootstrap import start
 from ranker_service.config import Config
 from ranktrail_serving.errors import StartRefused
-
-STOPPING = (signal.SIGTERM, signal.SIGINT)
+from ranktrail_serving.stop_signal import StopSignal
 
 
 def main() -> int:
@@ -17,18 +15,27 @@ def main() -> int:
     os.umask(0o077)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = Config.from_arguments(sys.argv[1:])
-    # A pipe needs no lock: a handler that sets an event can meet the lock that the waiting thread holds.
-    stopped, stop = os.pipe()
-    for number in STOPPING:
-        signal.signal(number, lambda *_: os.write(stop, b"."))
+    stop_signal = StopSignal()
     try:
-        ranker = start(config)
+        stop_serving = _start(config)
     except StartRefused as error:
         print(f"ranker: {error}", file=sys.stderr)  # noqa: T201 - the one sentence that a person sees
         return error.exit_code
-    os.read(stopped, 1)
-    ranker.stop()
+    stop_signal.wait()
+    stop_serving()
     return 0
+
+
+def _start(config: Config) -> Callable[[], None]:
+    """Serve; return what stops it."""
+    # A look at what is stored needs no model, and loading what runs one takes seconds.
+    if config.inspect:
+        from ranker_service import inspection  # noqa: PLC0415
+
+        return inspection.start(config).stop
+    from ranker_service import bootstrap  # noqa: PLC0415
+
+    return bootstrap.start(config).stop
 
 
 if __name__ == "__main__":

@@ -91,6 +91,15 @@ def test_a_stale_socket_of_a_killed_process_is_replaced(tmp_path: Path) -> None:
         client.close()
 
 
+def test_a_frozen_process_ends_cleanly_when_it_goes_on_to_find_a_signal(tmp_path: Path) -> None:
+    for _ in range(3):
+        with HistoryProcess(tmp_path) as process:
+            process.process.send_signal(signal.SIGSTOP)
+            process.process.send_signal(signal.SIGTERM)
+            process.process.send_signal(signal.SIGCONT)
+            assert process.process.wait(10) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_within_three_seconds_with_streams_open(tmp_path: Path, number: int) -> None:
     with HistoryProcess(tmp_path) as process:
