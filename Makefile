@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-SOURCES := ranker_service history_service clients/python protos/serving protos/generate.py tests bench
+SOURCES := ranker_service history_service clients/python protos/serving $(wildcard protos/*.py) tests bench
 QUESTIONS := bm25 dense encode recording activation quality
 
 help: ## this list
@@ -25,7 +25,7 @@ up: setup ## both services, until Ctrl-C
 	@$(BIN)/ranktrail up
 
 test: setup ## every test that this machine can run
-	$(BIN)/pytest -q -n 2 --dist loadgroup
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: setup ## lint, types, contracts, then every test
 	$(BIN)/ruff check $(SOURCES)
@@ -33,16 +33,25 @@ check: setup ## lint, types, contracts, then every test
 	$(BIN)/buf lint protos
 	$(BIN)/buf breaking protos --against protos/released.binpb
 	$(BIN)/mypy
+	$(BIN)/mypy protos/*.py
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
 
-protos: setup ## generate the Python stubs
+protos: setup ## make stubs, golden messages and references anew from the contracts and commands
 	$(BIN)/python protos/generate.py
+	$(BIN)/python -m tests.golden.make_messages
+	$(BIN)/python -m protos.reference
+	$(BIN)/python -m protos.generate_swift types
+	$(BIN)/python -m ranktrail_cli.reference docs/cli.md
+
+swift: setup ## generate the Swift stubs into build/swift; test the package where Swift is installed
+	$(BIN)/python -m protos.generate_swift stubs build/swift
+	@if command -v swift >/dev/null; then swift test --package-path clients/swift; else echo "swift is not installed: the package was not built"; fi
 
 bench: setup ## every comparison, side by side with its peer
 	@for question in $(QUESTIONS); do echo "== bench/$$question.py"; $(BIN)/python bench/$$question.py || exit 1; done
 
 clean: ## remove what setup made
-	rm -rf $(VENV) *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build tests/node/node_modules tests/node/gen *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup demo up test check protos bench clean
+.PHONY: help setup demo up test check protos swift bench clean

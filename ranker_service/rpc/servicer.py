@@ -12,9 +12,9 @@ from ranker_service.rpc import convert
 from ranker_service.rpc.commit import commit
 from ranker_service.rpc.page_token import page_of
 from ranker_service.rpc.rank_corpus import CorpusRanker
+from ranker_service.rpc.storage_servicer import StorageParts, StorageServicer
 from ranker_service.workspace.workspace import Workspace
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.ranker.v1 import ranker_service_pb2_grpc as pb_grpc
 
 RUN_ID_METADATA = "ranktrail-run-id"
 
@@ -29,12 +29,14 @@ class RankerParts:
     corpus_ranker: CorpusRanker
     runtime: Callable[[], pb.GetRuntimeResponse]
     clock: Clock
+    storage: StorageParts
 
 
-class RankerServicer(pb_grpc.RankerServiceServicer):
+class RankerServicer(StorageServicer):
     """Serves the ranker's contract."""
 
     def __init__(self, parts: RankerParts) -> None:
+        super().__init__(parts.storage)
         self._parts = parts
 
     def ActivateMemory(

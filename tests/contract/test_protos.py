@@ -8,19 +8,12 @@ import pytest
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor import FieldDescriptor, FileDescriptor
 
-from ranktrail.errors.v1 import error_reason_pb2
-from ranktrail.evaluation.v1 import evaluation_service_pb2
-from ranktrail.history.v1 import history_service_pb2
-from ranktrail.ranker.v1 import ranker_service_pb2
+from protos.descriptor_set import descriptor_set
 from ranktrail.trace.v1 import trace_pb2
+from tests.descriptors import PROTOS, ROOT, contract_files
 
-ROOT = Path(__file__).resolve().parents[2]
-PROTOS = ROOT / "protos"
 BUF = Path(sys.executable).parent / "buf"
-FILES: list[FileDescriptor] = [
-    module.DESCRIPTOR
-    for module in (error_reason_pb2, evaluation_service_pb2, history_service_pb2, ranker_service_pb2, trace_pb2)
-]
+FILES: list[FileDescriptor] = contract_files()
 DISPATCH = {
     "activate_memory": "ranktrail.ranker.v1.RankerService.ActivateMemory",
     "list_retrieval_runs": "ranktrail.history.v1.HistoryService.ListRetrievalRuns",
@@ -62,9 +55,8 @@ def test_every_method_of_the_old_dispatch_table_has_an_rpc_and_stands_in_the_rea
 
 
 def test_every_message_field_enum_value_and_method_has_a_comment() -> None:
-    image = descriptor_pb2.FileDescriptorSet.FromString((PROTOS / "released.binpb").read_bytes())
     bare = []
-    for file in image.file:
+    for file in descriptor_set().file:
         if not file.name.startswith("ranktrail/"):
             continue
         commented = {tuple(location.path) for location in file.source_code_info.location if location.leading_comments}
@@ -105,24 +97,6 @@ def test_a_rank_or_score_that_may_be_missing_has_presence() -> None:
         assert field.has_presence, field.name
 
 
-def test_names_that_swift_would_clash_on_are_avoided() -> None:
-    reserved = {
-        "type",
-        "protocol",
-        "self",
-        "init",
-        "description",
-        "hash_value",
-        "class",
-        "func",
-        "default",
-        "extension",
-    }
-    for file in FILES:
-        for message in file.message_types_by_name.values():
-            assert not {field.name for field in message.fields} & reserved, message.full_name
-
-
 def test_integers_that_json_may_lose_are_few_and_signed() -> None:
     """Unsigned 64-bit values overflow SQLite's integers, so no contract has one."""
     unsigned = {FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64}
@@ -142,8 +116,7 @@ def test_every_error_reason_is_documented_with_its_status_code() -> None:
         "INTERNAL",
     )
     codes += ("RESOURCE_EXHAUSTED", "UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED", "Never sent")
-    image = descriptor_pb2.FileDescriptorSet.FromString((PROTOS / "released.binpb").read_bytes())
-    file = next(f for f in image.file if f.name.endswith("error_reason.proto"))
+    file = next(f for f in descriptor_set().file if f.name.endswith("error_reason.proto"))
     comments = {tuple(location.path): location.leading_comments for location in file.source_code_info.location}
     for i, value in enumerate(file.enum_type[0].value):
         assert comments[5, 0, 2, i].strip().startswith(codes), value.name

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import grpc
 
 from ranktrail_serving.errors import TokenInvalid, TokenMissing, Unauthenticated
-from ranktrail_serving.status import ErrorRow, grpc_status
+from ranktrail_serving.status import ErrorRow, refusing_handler
 
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 MaybeHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any] | None"
@@ -50,7 +50,9 @@ class TokenInterceptor(grpc.ServerInterceptor):
         if handler_call_details.method.startswith(HEALTH_METHODS):
             return continuation(handler_call_details)
         error = self._problem(handler_call_details.invocation_metadata)
-        return continuation(handler_call_details) if error is None else self._refusal(error)
+        if error is None:
+            return continuation(handler_call_details)
+        return refusing_handler(self._row_of(error), error)
 
     def _problem(self, metadata: Any) -> Unauthenticated | None:
         given = next((value for key, value in metadata if key == "authorization"), None)
@@ -58,10 +60,3 @@ class TokenInterceptor(grpc.ServerInterceptor):
             return TokenMissing()
         same = hmac.compare_digest(given[len(_SCHEME) :].strip().encode("utf-8", "replace"), self._token)
         return None if same else TokenInvalid()
-
-    def _refusal(self, error: Unauthenticated) -> Handler:
-        def refuse(_requests: Any, context: grpc.ServicerContext) -> Any:
-            context.abort_with_status(grpc_status(self._row_of(error), error))
-
-        # A stream handler does not wait for a request, so it refuses every kind of call at once.
-        return grpc.stream_stream_rpc_method_handler(refuse)

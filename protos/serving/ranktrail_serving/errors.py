@@ -6,6 +6,7 @@ ServingError
 │   └── AddressRefused      the address cannot be served safely
 ├── RequestUnparsable       bytes that are not the method's request
 ├── Overloaded              a limit on calls is reached
+├── MethodUnknown           a method that this release does not serve
 └── Unauthenticated
     ├── TokenMissing
     └── TokenInvalid
@@ -48,6 +49,14 @@ class Overloaded(ServingError):
         super().__init__(f"{what}: the limit is {limit}, try again in {retry_after_ms} ms")
         self.limit = limit
         self.retry_after_ms = retry_after_ms
+
+
+class MethodUnknown(ServingError):
+    """A method that this release of the server does not serve; `method` is its path."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"{method} is not served here: use a newer release of the server, or check the name")
+        self.method = method
 
 
 class Unauthenticated(ServingError):

@@ -10,9 +10,9 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.message import DecodeError
 
 from ranktrail_serving.bearer import HEALTH_METHODS
-from ranktrail_serving.errors import RequestUnparsable
+from ranktrail_serving.errors import MethodUnknown, RequestUnparsable
 from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.status import INTERNAL, ErrorRow, grpc_status
+from ranktrail_serving.status import INTERNAL, ErrorRow, grpc_status, refusing_handler
 from ranktrail_serving.wire_walk import unparsable_field
 
 logger = logging.getLogger(__name__)
@@ -72,11 +72,14 @@ class CallInterceptor(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], MaybeHandler],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> MaybeHandler:
-        """Return the method's handler with its guard around it."""
+        """Return the method's handler with its guard around it, or one that refuses an unknown method."""
         handler = continuation(handler_call_details)
         method = handler_call_details.method
-        if handler is None or method.startswith(HEALTH_METHODS):
+        if method.startswith(HEALTH_METHODS):
             return handler
+        if handler is None:
+            error = MethodUnknown(method)
+            return refusing_handler(self._row_of(error), error)
         return _guarded(handler, _Guard(method, handler, self._limits, self._row_of))
 
 

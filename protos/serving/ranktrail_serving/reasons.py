@@ -20,6 +20,7 @@ SERVING_ROWS: Mapping[type[Exception], ErrorRow] = {
         StatusCode.INVALID_ARGUMENT, "FIELD_INVALID", lambda error: {"field": error.field}
     ),
     errors.Overloaded: ErrorRow(StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", _overloaded),
+    errors.MethodUnknown: ErrorRow(StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED", lambda error: {"method": error.method}),
     errors.TokenMissing: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_MISSING"),
     errors.TokenInvalid: ErrorRow(StatusCode.UNAUTHENTICATED, "TOKEN_INVALID"),
 }

@@ -70,5 +70,14 @@ def grpc_status(row: ErrorRow, error: Exception) -> grpc.Status:
     return rpc_status.to_status(status_of(row, error))
 
 
+def refusing_handler(row: ErrorRow, error: Exception) -> "grpc.RpcMethodHandler[Any, Any]":
+    """Return a handler that refuses at once: a stream handler waits for no request, so it suits every kind of call."""
+
+    def refuse(_requests: Any, context: grpc.ServicerContext) -> Any:
+        context.abort_with_status(grpc_status(row, error))
+
+    return grpc.stream_stream_rpc_method_handler(refuse)
+
+
 def _sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")

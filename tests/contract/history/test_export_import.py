@@ -218,7 +218,7 @@ def test_a_caller_that_stops_reading_holds_no_export_open(
     bodies = {f"doc-{n:04d}": json.dumps(n).encode() + b"x" * 1_500_000 for n in range(20)}
     cases.pinned(history, bodies=bodies, candidates=[])
     monkeypatch.setattr("history_service.rpc.exchanging.MAX_EXPORT_SECONDS", 0.2)
-    monkeypatch.setattr("history_service.rpc.exchanging.STALL_SECONDS", 0.2)
+    monkeypatch.setattr("ranktrail_serving.patience.STALL_SECONDS", 0.2)
     stream = history.evaluation.ExportEvaluationSet(pb.ExportEvaluationSetRequest(), timeout=TIMEOUT)
     next(stream)
     time.sleep(1)

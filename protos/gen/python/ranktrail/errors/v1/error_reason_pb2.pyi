@@ -74,8 +74,8 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     Run again. Only within RecordRetrievalRuns.
     """
     ERROR_REASON_RANKING_FAILED: _ErrorReason.ValueType  # 18
-    """INTERNAL or UNAVAILABLE {run_id, stage, code}. Example: the reranker returned a score that is not finite. A passed
-    deadline has the code activation_deadline and the stage before which it was found.
+    """INTERNAL or UNAVAILABLE {stage, code, run_id when a Run was recorded}. Example: the reranker returned a score that is
+    not finite. A passed deadline has the code activation_deadline and the stage before which it was found.
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 19
     """RESOURCE_EXHAUSTED {limit, retry_after_ms}. Example: one watcher more than a server admits."""
@@ -140,8 +140,8 @@ ERROR_REASON_CORPUS_NOT_FOUND: ErrorReason.ValueType  # 17
 Run again. Only within RecordRetrievalRuns.
 """
 ERROR_REASON_RANKING_FAILED: ErrorReason.ValueType  # 18
-"""INTERNAL or UNAVAILABLE {run_id, stage, code}. Example: the reranker returned a score that is not finite. A passed
-deadline has the code activation_deadline and the stage before which it was found.
+"""INTERNAL or UNAVAILABLE {stage, code, run_id when a Run was recorded}. Example: the reranker returned a score that is
+not finite. A passed deadline has the code activation_deadline and the stage before which it was found.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 19
 """RESOURCE_EXHAUSTED {limit, retry_after_ms}. Example: one watcher more than a server admits."""

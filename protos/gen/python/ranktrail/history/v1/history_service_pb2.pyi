@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as _evaluation_service_pb2
+from ranktrail.storage.v1 import storage_pb2 as _storage_pb2
 from ranktrail.trace.v1 import trace_pb2 as _trace_pb2
 import builtins as _builtins
 import sys
@@ -318,7 +319,9 @@ Global___RecordRetrievalRunsRequest: _TypeAlias = RecordRetrievalRunsRequest  # 
 
 @_typing.final
 class RunStarted(_message.Message):
-    """A Run begins."""
+    """A Run begins. One that lasts sends this while it still runs, and is `running` to everybody until it is finished; one that
+    is over within milliseconds sends it with the rest.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -982,22 +985,26 @@ class ListRunResourcesRequest(_message.Message):
     RUN_ID_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
     """Required."""
     page_size: _builtins.int
     """0: 50; more than 100: 100; negative: FIELD_INVALID."""
     page_token: _builtins.str
-    """The next_page_token of the page before; empty: the first page."""
+    """The next_page_token of the page before, with the same text; empty: the first page."""
+    text: _builtins.str
+    """Only resources whose id, path or title holds this text, without regard to case; empty: all; at most 1,024 bytes."""
     def __init__(
         self,
         *,
         run_id: _builtins.str = ...,
         page_size: _builtins.int = ...,
         page_token: _builtins.str = ...,
+        text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "run_id", b"run_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "run_id", b"run_id", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1200,6 +1207,93 @@ class ClearRetrievalRunsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ClearRetrievalRunsResponse: _TypeAlias = ClearRetrievalRunsResponse  # noqa: Y015
+
+@_typing.final
+class CheckStoreRequest(_message.Message):
+    """How to check."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPAIR_FIELD_NUMBER: _builtins.int
+    repair: _builtins.bool
+    """Whether to put right what can be put right."""
+    def __init__(
+        self,
+        *,
+        repair: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["repair", b"repair"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckStoreRequest: _TypeAlias = CheckStoreRequest  # noqa: Y015
+
+@_typing.final
+class CheckStoreResponse(_message.Message):
+    """Progress or a problem."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def event(self) -> _storage_pb2.CheckEvent:
+        """The message."""
+
+    def __init__(
+        self,
+        *,
+        event: _storage_pb2.CheckEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckStoreResponse: _TypeAlias = CheckStoreResponse  # noqa: Y015
+
+@_typing.final
+class BackupStoreRequest(_message.Message):
+    """No choice."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BackupStoreRequest: _TypeAlias = BackupStoreRequest  # noqa: Y015
+
+@_typing.final
+class BackupStoreResponse(_message.Message):
+    """A part of the copy."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FRAME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def frame(self) -> _storage_pb2.BackupFrame:
+        """The message."""
+
+    def __init__(
+        self,
+        *,
+        frame: _storage_pb2.BackupFrame | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BackupStoreResponse: _TypeAlias = BackupStoreResponse  # noqa: Y015
 
 @_typing.final
 class GetRuntimeRequest(_message.Message):

@@ -75,6 +75,16 @@ class HistoryServiceStub:
                 request_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsRequest.SerializeToString,
                 response_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsResponse.FromString,
                 _registered_method=True)
+        self.CheckStore = channel.unary_stream(
+                '/ranktrail.history.v1.HistoryService/CheckStore',
+                request_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreRequest.SerializeToString,
+                response_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreResponse.FromString,
+                _registered_method=True)
+        self.BackupStore = channel.unary_stream(
+                '/ranktrail.history.v1.HistoryService/BackupStore',
+                request_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreRequest.SerializeToString,
+                response_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreResponse.FromString,
+                _registered_method=True)
         self.GetRuntime = channel.unary_unary(
                 '/ranktrail.history.v1.HistoryService/GetRuntime',
                 request_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.GetRuntimeRequest.SerializeToString,
@@ -152,6 +162,22 @@ class HistoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckStore(self, request, context):
+        """Checks every body, reference, count and digest that is stored, while recording goes on, and says what is wrong.
+        With `repair`, puts right what can be put right without losing anything, and touches nothing else. Errors: OVERLOADED while another check goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BackupStore(self, request, context):
+        """Sends a copy of everything that is stored, as it is at one instant, while recording goes on. A body that is missing or
+        damaged is named and left out. Errors: OVERLOADED, also when an hour has passed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetRuntime(self, request, context):
         """Says what this process is and does now.
         """
@@ -201,6 +227,16 @@ def add_HistoryServiceServicer_to_server(servicer, server):
                     servicer.ClearRetrievalRuns,
                     request_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsRequest.FromString,
                     response_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsResponse.SerializeToString,
+            ),
+            'CheckStore': grpc.unary_stream_rpc_method_handler(
+                    servicer.CheckStore,
+                    request_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreRequest.FromString,
+                    response_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreResponse.SerializeToString,
+            ),
+            'BackupStore': grpc.unary_stream_rpc_method_handler(
+                    servicer.BackupStore,
+                    request_deserializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreRequest.FromString,
+                    response_serializer=ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreResponse.SerializeToString,
             ),
             'GetRuntime': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRuntime,
@@ -425,6 +461,60 @@ class HistoryService:
             '/ranktrail.history.v1.HistoryService/ClearRetrievalRuns',
             ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsRequest.SerializeToString,
             ranktrail_dot_history_dot_v1_dot_history__service__pb2.ClearRetrievalRunsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckStore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ranktrail.history.v1.HistoryService/CheckStore',
+            ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreRequest.SerializeToString,
+            ranktrail_dot_history_dot_v1_dot_history__service__pb2.CheckStoreResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BackupStore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ranktrail.history.v1.HistoryService/BackupStore',
+            ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreRequest.SerializeToString,
+            ranktrail_dot_history_dot_v1_dot_history__service__pb2.BackupStoreResponse.FromString,
             options,
             channel_credentials,
             insecure,

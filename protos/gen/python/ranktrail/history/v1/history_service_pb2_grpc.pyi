@@ -64,6 +64,14 @@ class HistoryServiceStub:
     """
     ClearRetrievalRuns: _grpc.UnaryUnaryMultiCallable[_history_service_pb2.ClearRetrievalRunsRequest, _history_service_pb2.ClearRetrievalRunsResponse]
     """Deletes Runs that no case pins and that are not running, then what only they used."""
+    CheckStore: _grpc.UnaryStreamMultiCallable[_history_service_pb2.CheckStoreRequest, _history_service_pb2.CheckStoreResponse]
+    """Checks every body, reference, count and digest that is stored, while recording goes on, and says what is wrong.
+    With `repair`, puts right what can be put right without losing anything, and touches nothing else. Errors: OVERLOADED while another check goes on.
+    """
+    BackupStore: _grpc.UnaryStreamMultiCallable[_history_service_pb2.BackupStoreRequest, _history_service_pb2.BackupStoreResponse]
+    """Sends a copy of everything that is stored, as it is at one instant, while recording goes on. A body that is missing or
+    damaged is named and left out. Errors: OVERLOADED, also when an hour has passed.
+    """
     GetRuntime: _grpc.UnaryUnaryMultiCallable[_history_service_pb2.GetRuntimeRequest, _history_service_pb2.GetRuntimeResponse]
     """Says what this process is and does now."""
 
@@ -103,6 +111,14 @@ class HistoryServiceAsyncStub(HistoryServiceStub):
     """
     ClearRetrievalRuns: _aio.UnaryUnaryMultiCallable[_history_service_pb2.ClearRetrievalRunsRequest, _history_service_pb2.ClearRetrievalRunsResponse]  # type: ignore[assignment]
     """Deletes Runs that no case pins and that are not running, then what only they used."""
+    CheckStore: _aio.UnaryStreamMultiCallable[_history_service_pb2.CheckStoreRequest, _history_service_pb2.CheckStoreResponse]  # type: ignore[assignment]
+    """Checks every body, reference, count and digest that is stored, while recording goes on, and says what is wrong.
+    With `repair`, puts right what can be put right without losing anything, and touches nothing else. Errors: OVERLOADED while another check goes on.
+    """
+    BackupStore: _aio.UnaryStreamMultiCallable[_history_service_pb2.BackupStoreRequest, _history_service_pb2.BackupStoreResponse]  # type: ignore[assignment]
+    """Sends a copy of everything that is stored, as it is at one instant, while recording goes on. A body that is missing or
+    damaged is named and left out. Errors: OVERLOADED, also when an hour has passed.
+    """
     GetRuntime: _aio.UnaryUnaryMultiCallable[_history_service_pb2.GetRuntimeRequest, _history_service_pb2.GetRuntimeResponse]  # type: ignore[assignment]
     """Says what this process is and does now."""
 
@@ -187,6 +203,26 @@ class HistoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_history_service_pb2.ClearRetrievalRunsResponse, _abc.Awaitable[_history_service_pb2.ClearRetrievalRunsResponse]]:
         """Deletes Runs that no case pins and that are not running, then what only they used."""
+
+    @_abc_1.abstractmethod
+    def CheckStore(
+        self,
+        request: _history_service_pb2.CheckStoreRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_history_service_pb2.CheckStoreResponse], _abc.AsyncIterator[_history_service_pb2.CheckStoreResponse]]:
+        """Checks every body, reference, count and digest that is stored, while recording goes on, and says what is wrong.
+        With `repair`, puts right what can be put right without losing anything, and touches nothing else. Errors: OVERLOADED while another check goes on.
+        """
+
+    @_abc_1.abstractmethod
+    def BackupStore(
+        self,
+        request: _history_service_pb2.BackupStoreRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_history_service_pb2.BackupStoreResponse], _abc.AsyncIterator[_history_service_pb2.BackupStoreResponse]]:
+        """Sends a copy of everything that is stored, as it is at one instant, while recording goes on. A body that is missing or
+        damaged is named and left out. Errors: OVERLOADED, also when an hour has passed.
+        """
 
     @_abc_1.abstractmethod
     def GetRuntime(

@@ -9,6 +9,7 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from ranktrail.storage.v1 import storage_pb2 as _storage_pb2
 from ranktrail.trace.v1 import trace_pb2 as _trace_pb2
 import builtins as _builtins
 import sys
@@ -1051,6 +1052,93 @@ class ValidateProfileResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ValidateProfileResponse: _TypeAlias = ValidateProfileResponse  # noqa: Y015
+
+@_typing.final
+class CheckMemoryRequest(_message.Message):
+    """How to check."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPAIR_FIELD_NUMBER: _builtins.int
+    repair: _builtins.bool
+    """Whether to put right what can be put right."""
+    def __init__(
+        self,
+        *,
+        repair: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["repair", b"repair"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckMemoryRequest: _TypeAlias = CheckMemoryRequest  # noqa: Y015
+
+@_typing.final
+class CheckMemoryResponse(_message.Message):
+    """Progress or a problem."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def event(self) -> _storage_pb2.CheckEvent:
+        """The message."""
+
+    def __init__(
+        self,
+        *,
+        event: _storage_pb2.CheckEvent | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckMemoryResponse: _TypeAlias = CheckMemoryResponse  # noqa: Y015
+
+@_typing.final
+class BackupMemoryRequest(_message.Message):
+    """No choice."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BackupMemoryRequest: _TypeAlias = BackupMemoryRequest  # noqa: Y015
+
+@_typing.final
+class BackupMemoryResponse(_message.Message):
+    """A part of the copy."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FRAME_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def frame(self) -> _storage_pb2.BackupFrame:
+        """The message."""
+
+    def __init__(
+        self,
+        *,
+        frame: _storage_pb2.BackupFrame | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BackupMemoryResponse: _TypeAlias = BackupMemoryResponse  # noqa: Y015
 
 @_typing.final
 class GetRuntimeRequest(_message.Message):

@@ -80,6 +80,16 @@ class RankerServiceStub:
                 request_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileRequest.SerializeToString,
                 response_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileResponse.FromString,
                 _registered_method=True)
+        self.CheckMemory = channel.unary_stream(
+                '/ranktrail.ranker.v1.RankerService/CheckMemory',
+                request_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryRequest.SerializeToString,
+                response_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryResponse.FromString,
+                _registered_method=True)
+        self.BackupMemory = channel.unary_stream(
+                '/ranktrail.ranker.v1.RankerService/BackupMemory',
+                request_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryRequest.SerializeToString,
+                response_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryResponse.FromString,
+                _registered_method=True)
         self.GetRuntime = channel.unary_unary(
                 '/ranktrail.ranker.v1.RankerService/GetRuntime',
                 request_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.GetRuntimeRequest.SerializeToString,
@@ -167,6 +177,24 @@ class RankerServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CheckMemory(self, request, context):
+        """Checks the commits of every layer and the journal of undelivered Runs, while activations go on, and says what is wrong.
+        Indexes and vectors are not part of it: what of them is damaged is built anew when it is met. With `repair`, puts
+        right what can be put right without losing anything. Errors: OVERLOADED while another check goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BackupMemory(self, request, context):
+        """Sends a copy of what cannot be computed anew: the head of every layer with its bodies, profiles, and the encoder's
+        dtype. Each layer is copied as it is at one instant. Runs that are still to be delivered are not in it, nor indexes,
+        which are built anew. Errors: OVERLOADED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetRuntime(self, request, context):
         """Says what this process is and does now.
         """
@@ -221,6 +249,16 @@ def add_RankerServiceServicer_to_server(servicer, server):
                     servicer.ValidateProfile,
                     request_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileRequest.FromString,
                     response_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileResponse.SerializeToString,
+            ),
+            'CheckMemory': grpc.unary_stream_rpc_method_handler(
+                    servicer.CheckMemory,
+                    request_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryRequest.FromString,
+                    response_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryResponse.SerializeToString,
+            ),
+            'BackupMemory': grpc.unary_stream_rpc_method_handler(
+                    servicer.BackupMemory,
+                    request_deserializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryRequest.FromString,
+                    response_serializer=ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryResponse.SerializeToString,
             ),
             'GetRuntime': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRuntime,
@@ -472,6 +510,60 @@ class RankerService:
             '/ranktrail.ranker.v1.RankerService/ValidateProfile',
             ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileRequest.SerializeToString,
             ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.ValidateProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CheckMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ranktrail.ranker.v1.RankerService/CheckMemory',
+            ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryRequest.SerializeToString,
+            ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.CheckMemoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BackupMemory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/ranktrail.ranker.v1.RankerService/BackupMemory',
+            ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryRequest.SerializeToString,
+            ranktrail_dot_ranker_dot_v1_dot_ranker__service__pb2.BackupMemoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

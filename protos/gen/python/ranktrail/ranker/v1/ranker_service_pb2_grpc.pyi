@@ -70,6 +70,16 @@ class RankerServiceStub:
     """Lists the ranking profiles, in name order."""
     ValidateProfile: _grpc.UnaryUnaryMultiCallable[_ranker_service_pb2.ValidateProfileRequest, _ranker_service_pb2.ValidateProfileResponse]
     """Checks the text of a ranking profile without installing it. Problems are part of the answer, not an error."""
+    CheckMemory: _grpc.UnaryStreamMultiCallable[_ranker_service_pb2.CheckMemoryRequest, _ranker_service_pb2.CheckMemoryResponse]
+    """Checks the commits of every layer and the journal of undelivered Runs, while activations go on, and says what is wrong.
+    Indexes and vectors are not part of it: what of them is damaged is built anew when it is met. With `repair`, puts
+    right what can be put right without losing anything. Errors: OVERLOADED while another check goes on.
+    """
+    BackupMemory: _grpc.UnaryStreamMultiCallable[_ranker_service_pb2.BackupMemoryRequest, _ranker_service_pb2.BackupMemoryResponse]
+    """Sends a copy of what cannot be computed anew: the head of every layer with its bodies, profiles, and the encoder's
+    dtype. Each layer is copied as it is at one instant. Runs that are still to be delivered are not in it, nor indexes,
+    which are built anew. Errors: OVERLOADED.
+    """
     GetRuntime: _grpc.UnaryUnaryMultiCallable[_ranker_service_pb2.GetRuntimeRequest, _ranker_service_pb2.GetRuntimeResponse]
     """Says what this process is and does now."""
 
@@ -115,6 +125,16 @@ class RankerServiceAsyncStub(RankerServiceStub):
     """Lists the ranking profiles, in name order."""
     ValidateProfile: _aio.UnaryUnaryMultiCallable[_ranker_service_pb2.ValidateProfileRequest, _ranker_service_pb2.ValidateProfileResponse]  # type: ignore[assignment]
     """Checks the text of a ranking profile without installing it. Problems are part of the answer, not an error."""
+    CheckMemory: _aio.UnaryStreamMultiCallable[_ranker_service_pb2.CheckMemoryRequest, _ranker_service_pb2.CheckMemoryResponse]  # type: ignore[assignment]
+    """Checks the commits of every layer and the journal of undelivered Runs, while activations go on, and says what is wrong.
+    Indexes and vectors are not part of it: what of them is damaged is built anew when it is met. With `repair`, puts
+    right what can be put right without losing anything. Errors: OVERLOADED while another check goes on.
+    """
+    BackupMemory: _aio.UnaryStreamMultiCallable[_ranker_service_pb2.BackupMemoryRequest, _ranker_service_pb2.BackupMemoryResponse]  # type: ignore[assignment]
+    """Sends a copy of what cannot be computed anew: the head of every layer with its bodies, profiles, and the encoder's
+    dtype. Each layer is copied as it is at one instant. Runs that are still to be delivered are not in it, nor indexes,
+    which are built anew. Errors: OVERLOADED.
+    """
     GetRuntime: _aio.UnaryUnaryMultiCallable[_ranker_service_pb2.GetRuntimeRequest, _ranker_service_pb2.GetRuntimeResponse]  # type: ignore[assignment]
     """Says what this process is and does now."""
 
@@ -211,6 +231,28 @@ class RankerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_ranker_service_pb2.ValidateProfileResponse, _abc.Awaitable[_ranker_service_pb2.ValidateProfileResponse]]:
         """Checks the text of a ranking profile without installing it. Problems are part of the answer, not an error."""
+
+    @_abc_1.abstractmethod
+    def CheckMemory(
+        self,
+        request: _ranker_service_pb2.CheckMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_ranker_service_pb2.CheckMemoryResponse], _abc.AsyncIterator[_ranker_service_pb2.CheckMemoryResponse]]:
+        """Checks the commits of every layer and the journal of undelivered Runs, while activations go on, and says what is wrong.
+        Indexes and vectors are not part of it: what of them is damaged is built anew when it is met. With `repair`, puts
+        right what can be put right without losing anything. Errors: OVERLOADED while another check goes on.
+        """
+
+    @_abc_1.abstractmethod
+    def BackupMemory(
+        self,
+        request: _ranker_service_pb2.BackupMemoryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_ranker_service_pb2.BackupMemoryResponse], _abc.AsyncIterator[_ranker_service_pb2.BackupMemoryResponse]]:
+        """Sends a copy of what cannot be computed anew: the head of every layer with its bodies, profiles, and the encoder's
+        dtype. Each layer is copied as it is at one instant. Runs that are still to be delivered are not in it, nor indexes,
+        which are built anew. Errors: OVERLOADED.
+        """
 
     @_abc_1.abstractmethod
     def GetRuntime(
