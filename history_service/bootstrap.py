@@ -15,14 +15,18 @@ from history_service.config import Config
 from history_service.domain.case_id import case_id
 from history_service.domain.errors import DirectoryUnfit
 from history_service.rpc import evaluation_servicer, history_servicer
+from history_service.rpc.candidates import candidates_digest
 from history_service.rpc.reasons import row_of
 from history_service.store.awaited import AwaitedCorpora
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
 from history_service.store.directory import lock_directory, make_private_tree
 from history_service.store.leases import Leases
+from history_service.store.snapshot import leftover_snapshots, remove_leftover
+from history_service.use_cases.backup_store import BackupStore
 from history_service.use_cases.benchmark import Benchmark
 from history_service.use_cases.changes import Changes
+from history_service.use_cases.check_store import CheckStore
 from history_service.use_cases.clear_history import ClearHistory
 from history_service.use_cases.collect_garbage import CollectGarbage
 from history_service.use_cases.create_case import CreateCase
@@ -31,6 +35,7 @@ from history_service.use_cases.describe_runtime import describe_holdings
 from history_service.use_cases.export_set import ExportSet
 from history_service.use_cases.import_set import ImportSet
 from history_service.use_cases.prune_history import PruneHistory, Retention
+from history_service.use_cases.measured_cases import MeasuredCases
 from history_service.use_cases.put_corpus import PutCorpus
 from history_service.use_cases.read_cases import ReadCases
 from history_service.use_cases.read_runs import ReadRuns
@@ -55,6 +60,8 @@ STREAM_LIMITS = {
     history_servicer.PUT_CORPUS_METHOD: 4,
     history_servicer.WATCH_METHOD: 16,
     history_servicer.READ_BODY_METHOD: 8,
+    history_servicer.CHECK_METHOD: 1,
+    history_servicer.BACKUP_METHOD: 2,
     evaluation_servicer.EXPORT_METHOD: 4,
     evaluation_servicer.IMPORT_METHOD: 2,
     REFLECTION_METHOD: 4,
@@ -83,9 +90,8 @@ class HistoryService:
             opening.callback(lock_directory(directory).release)
             self._database = Database(directory / DATABASE_NAME)
             opening.callback(self._database.close)
-            interrupted = recover_interrupted(self._database, now_us)
-            if interrupted:
-                logger.warning("%d Runs were interrupted", interrupted)
+            if not config.inspect:
+                _tidy(self._database, directory)
             self._serve(config, directory, opening)
             self._closing = opening.pop_all()
 
@@ -111,13 +117,15 @@ class HistoryService:
     def _serve(self, config: Config, directory: Path, opening: ExitStack) -> None:
         changes, stopping = Changes(), Stopping()
         limits = CallLimits(STREAM_LIMITS, OTHER_CALL_LIMIT)
-        blobs = BlobStore(make_private_tree(directory, "evaluation-corpora", "blobs"))
+        blobs = BlobStore(make_private_tree(directory, "evaluation-corpora", "blobs"), sweep=not config.inspect)
+        measured = MeasuredCases()
         leases, awaited = Leases(), AwaitedCorpora(monotonic_us, CORPUS_GRACE_US)
         abandonment = Abandonment(self._database, changes, now_us, monotonic_us, config.interrupted_grace_us)
         opening.callback(abandonment.close)
         collect = CollectGarbage(self._database, blobs, leases, awaited)
         prune = PruneHistory(self._database, collect, config.retain_runs)
-        opening.callback(Retention(prune, changes, monotonic_us, CORPUS_GRACE_US).close)
+        if not config.inspect:
+            opening.callback(Retention(prune, changes, monotonic_us, CORPUS_GRACE_US).close)
         history = history_servicer.HistoryServicer(
             process=_process(config),
             holdings=partial(describe_holdings, self._database),
@@ -127,6 +135,8 @@ class HistoryService:
             read=ReadRuns(self._database, blobs),
             watch=WatchRuns(self._database, changes),
             clear=ClearHistory(self._database, collect, awaited),
+            check=CheckStore(directory, self._database, blobs, leases, collect, now_us, candidates_digest),
+            backup=BackupStore(directory, self._database, blobs, leases, collect, monotonic_us),
             limits=limits,
             stopping=stopping,
         )
@@ -135,8 +145,8 @@ class HistoryService:
             read=ReadCases(self._database),
             delete=DeleteCase(self._database, prune),
             replace=ReplaceJudgments(self._database, now_us),
-            benchmark=Benchmark(self._database),
-            exporter=ExportSet(self._database, blobs, leases, directory, now_us, monotonic_us),
+            benchmark=Benchmark(self._database, measured),
+            exporter=ExportSet(self._database, blobs, leases, measured, directory, now_us, monotonic_us),
             importer=ImportSet(self._database, blobs, leases, changes, directory, now_us),
         )
 
@@ -149,6 +159,15 @@ class HistoryService:
         _make_socket_directory(config)
         self._server = RpcServer(config.address, register, services, limits, guards, stopping)
         opening.callback(self._server.stop)
+
+
+def _tidy(database: Database, directory: Path) -> None:
+    """Fail the Runs and remove the snapshot that a killed process left."""
+    for leftover in leftover_snapshots(directory):
+        remove_leftover(leftover)
+    interrupted = recover_interrupted(database, now_us)
+    if interrupted:
+        logger.warning("%d Runs were interrupted", interrupted)
 
 
 def new_case_id() -> str:

@@ -23,13 +23,14 @@ class Config:
     """How this process runs.
 
     `interrupted_grace_us` is how long a Run may lack a stream before it is failed, `retain_runs` how many unpinned
-    Runs of a project are kept once they ended.
+    Runs of a project are kept once they ended. To `inspect` is to change nothing that nobody asked for.
     """
 
     data_dir: Path
     address: Address
     interrupted_grace_us: int
     retain_runs: int
+    inspect: bool = False
 
 
 def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Config:
@@ -38,7 +39,7 @@ def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.en
     data_dir = Path(given.data_dir or environment.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail"))
     data_dir = data_dir.expanduser().absolute()
     address = parse_address(given.address or f"unix:{data_dir / 'run' / 'history.sock'}")
-    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000), given.retain_runs)
+    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000), given.retain_runs, given.inspect)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +64,11 @@ def _parser() -> argparse.ArgumentParser:
         type=_retained,
         default=DEFAULT_RETAINED_RUNS,
         help="how many ended Runs of a project are kept, besides those that cases pin; default: %(default)d",
+    )
+    parser.add_argument(
+        "--inspect",
+        action="store_true",
+        help="serve the data as they lie: fail no interrupted Run and remove nothing, until a caller asks for it",
     )
     return parser
 

@@ -1,5 +1,6 @@
 """Puts a ranker together; alone knows the concrete classes."""
 
+import gc
 import logging
 import shutil
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ranker_service.activations import Activations
 from ranker_service.config import Config
 from ranker_service.domain.profile import IndexSettings, Profile, ProfileInvalid
 from ranker_service.index.lexical import warm_up
+from ranker_service.inspection import SERVICE, STORAGE_LIMITS, storage_parts
 from ranker_service.memory.chunker import chunker_revision
 from ranker_service.memory.durable import make_directory
 from ranker_service.memory.parsers import PARSER_REVISION
@@ -29,7 +31,7 @@ from ranker_service.rpc.runtime import Identity, Runtime
 from ranker_service.rpc.servicer import RankerParts, RankerServicer
 from ranker_service.system import SystemClock, jitter, new_instance_id, new_run_id, new_token
 from ranker_service.workspace.workspace import Workspace
-from ranktrail.ranker.v1 import ranker_service_pb2, ranker_service_pb2_grpc
+from ranktrail.ranker.v1 import ranker_service_pb2_grpc
 from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
 from ranktrail_serving.errors import StartRefused
 from ranktrail_serving.file_lock import FileLock
@@ -39,15 +41,15 @@ from ranktrail_serving.listener import Address, UnixAddress, dial_target, parse_
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 _LOG = logging.getLogger(__name__)
-_SERVICE = ranker_service_pb2.DESCRIPTOR.services_by_name["RankerService"].full_name
 
 
 LIMITS = CallLimits(
     {
-        f"/{_SERVICE}/ActivateMemory": 32,
-        f"/{_SERVICE}/CommitMemory": 8,
-        f"/{_SERVICE}/EnsureIndex": 12,
-        f"/{_SERVICE}/RankCorpus": 2,
+        f"/{SERVICE}/ActivateMemory": 32,
+        f"/{SERVICE}/CommitMemory": 8,
+        f"/{SERVICE}/EnsureIndex": 12,
+        f"/{SERVICE}/RankCorpus": 2,
+        **STORAGE_LIMITS,
         REFLECTION_METHOD: 2,
     },
     other_calls=8,
@@ -108,6 +110,7 @@ def _start(config: Config, address: Address, lock: FileLock) -> Ranker:
         parser_revision=PARSER_REVISION,
         chunker_revision=chunker_revision(default.index, encoder.window),
     )
+    stopping = Stopping()
     parts = RankerParts(
         activations=Activations(workspace, pipeline, recorder, clock, new_run_id, instance_id),
         workspace=workspace,
@@ -115,16 +118,19 @@ def _start(config: Config, address: Address, lock: FileLock) -> Ranker:
         corpus_ranker=CorpusRanker(_temporary(config.directory), encoder, pipeline, profiles),
         runtime=Runtime(identity, config.directory, workspace, recorder.runtime, clock),
         clock=clock,
+        storage=storage_parts(config, stopping),
     )
     recorder.start()
+    gc.collect()
+    gc.freeze()  # a collection then passes over the libraries' own objects, which takes a tenth of a second
     servicer = RankerServicer(parts)
-    server = _server(config, address, servicer)
+    server = _server(config, address, servicer, stopping)
     server.start()
     _LOG.info("ranker %s serves at %s, model %s", instance_id, server.target, encoder.revision)
     return Ranker(server, workspace, recorder, lock)
 
 
-def _server(config: Config, address: Address, servicer: RankerServicer) -> RpcServer:
+def _server(config: Config, address: Address, servicer: RankerServicer, stopping: Stopping) -> RpcServer:
     interceptors: list[grpc.ServerInterceptor] = [CallInterceptor(LIMITS, row_of)]
     if not isinstance(address, UnixAddress):
         interceptors.insert(0, TokenInterceptor(_token(config), row_of))
@@ -132,7 +138,7 @@ def _server(config: Config, address: Address, servicer: RankerServicer) -> RpcSe
     def register(server: grpc.Server) -> None:
         ranker_service_pb2_grpc.add_RankerServiceServicer_to_server(servicer, server)
 
-    return RpcServer(address, register, [_SERVICE], LIMITS, interceptors, Stopping())
+    return RpcServer(address, register, [SERVICE], LIMITS, interceptors, stopping)
 
 
 def _token(config: Config) -> str:

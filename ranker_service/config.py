@@ -36,6 +36,7 @@ class Config:
     recording: bool
     spool_limit_bytes: int
     allow_download: bool
+    inspect: bool = False
 
     @property
     def directory(self) -> Path:
@@ -64,6 +65,7 @@ class Config:
             recording=options.recording == "on",
             spool_limit_bytes=options.spool_limit_bytes,
             allow_download=options.allow_download,
+            inspect=options.inspect,
         )
 
     def remembered_dtype(self, choose: str) -> str:
@@ -130,4 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         help="cap of the journal (default: %(default)s)",
     )
     parser.add_argument("--allow-download", action="store_true", help="let model hubs be contacted")
+    parser.add_argument(
+        "--inspect", action="store_true", help="serve checks and backups only: load no model and change nothing unasked"
+    )
     return parser

@@ -49,6 +49,8 @@ MAX_FIXTURE_BYTES = 68_719_476_736
 """An exported set on its way in; it lies on disk until it is checked."""
 MAX_EXPORT_SECONDS = 600
 """How long one export may hold its state of the database, whose log cannot shrink meanwhile."""
+MAX_BACKUP_SECONDS = 3_600
+"""How long one backup may hold bodies that a collection would remove."""
 
 DEFAULT_PAGE_SIZE = 50
 MAX_PAGE_SIZE = 100

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 from history_service.domain.digest import canonical_json, digest_of
@@ -136,7 +137,7 @@ class Candidate(NamedTuple):
         return list(json.loads(self.heading_path))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunTrace:
     """A whole Run, as its ranker tells it."""
 
@@ -145,7 +146,7 @@ class RunTrace:
     end: RunEnd
     candidates: tuple[Candidate, ...]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Digest of everything in the trace; two traces are the same exactly when it is."""
         start, revisions, end = self.start, self.revisions, self.end

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from math import fsum
 
-from history_service.evaluation.case_measures import MEASURES, measure_case
+from history_service.evaluation.case_measures import MEASURES
 from history_service.evaluation.comparison import compare
 from history_service.evaluation.judged_case import JudgedCase
-from history_service.evaluation.latency import nearest_rank, warm_duration
-from history_service.evaluation.results import BenchmarkReport, CaseReport, MeasureMean, MeasureValue, VariantReport
+from history_service.evaluation.latency import nearest_rank
+from history_service.evaluation.measured_case import MeasuredCase, measured
+from history_service.evaluation.results import BenchmarkReport, MeasureMean, MeasureValue, VariantReport
 from history_service.evaluation.stage_loss import summed
 from history_service.evaluation.variants import VARIANTS
 
@@ -16,61 +17,38 @@ QUALITY_GATE = "production quality gate: open"
 
 
 def benchmark_report(cases: Iterable[JudgedCase], *, with_comparisons: bool = True) -> BenchmarkReport:
-    """Measure cases, read one after another; the report has them in case_id order.
+    """Measure cases, read one after another, and report as `report_of` does."""
+    return report_of(map(measured, cases), with_comparisons=with_comparisons)
+
+
+def report_of(cases: Iterable[MeasuredCase], *, with_comparisons: bool = True) -> BenchmarkReport:
+    """Report over measured cases, taken one after another; the report has them in case_id order.
 
     Without comparisons nothing is resampled, which is what takes the longest.
     """
-    tally = Tally()
-    for case in cases:
-        tally.add(case)
-    return tally.report(with_comparisons=with_comparisons)
+    found = sorted(cases, key=lambda case: case.report.case_id)
+    reports = [case.report for case in found]
+    return BenchmarkReport(
+        quality_gate=QUALITY_GATE,
+        case_count=len(reports),
+        human_judged_case_count=sum(case.human_judged for case in found),
+        variants=tuple(_variant_report(place, found) for place in range(len(VARIANTS))),
+        comparisons=compare(reports) if with_comparisons else (),
+        stage_loss=summed([report.stage_loss for report in reports]),
+        cases=tuple(reports),
+    )
 
 
-class Tally:
-    """Measures cases as they come, and reports over those that came."""
-
-    def __init__(self) -> None:
-        self._reports: list[CaseReport] = []
-        self._durations: list[list[int]] = [[] for _ in VARIANTS]
-        self._human_judged = 0
-
-    def add(self, case: JudgedCase) -> CaseReport:
-        """Measure a case."""
-        report = measure_case(case)
-        self._reports.append(report)
-        self._human_judged += any(judgment.source == "human" for judgment in case.judgments)
-        for variant, known in zip(VARIANTS, self._durations, strict=True):
-            duration = warm_duration(case, variant)
-            if duration is not None:
-                known.append(duration)
-        return report
-
-    def report(self, *, with_comparisons: bool = True) -> BenchmarkReport:
-        """Report over all cases, as `benchmark_report` does."""
-        reports = sorted(self._reports, key=lambda report: report.case_id)
-        return BenchmarkReport(
-            quality_gate=QUALITY_GATE,
-            case_count=len(reports),
-            human_judged_case_count=self._human_judged,
-            variants=_variant_reports(reports, self._durations),
-            comparisons=compare(reports) if with_comparisons else (),
-            stage_loss=summed([report.stage_loss for report in reports]),
-            cases=tuple(reports),
-        )
-
-
-def _variant_reports(cases: Sequence[CaseReport], durations: Sequence[Sequence[int]]) -> tuple[VariantReport, ...]:
-    return tuple(
-        VariantReport(
-            variant.name,
-            tuple(
-                measure_mean([case.variants[place].measures[column] for case in cases], measure)
-                for column, measure in enumerate(MEASURES)
-            ),
-            p50_us=nearest_rank(durations[place], 50),
-            p95_us=nearest_rank(durations[place], 95),
-        )
-        for place, variant in enumerate(VARIANTS)
+def _variant_report(place: int, cases: Sequence[MeasuredCase]) -> VariantReport:
+    durations = [duration for case in cases if (duration := case.durations[place]) is not None]
+    measures = [case.report.variants[place].measures for case in cases]
+    return VariantReport(
+        VARIANTS[place].name,
+        tuple(
+            measure_mean([values[column] for values in measures], measure) for column, measure in enumerate(MEASURES)
+        ),
+        p50_us=nearest_rank(durations, 50),
+        p95_us=nearest_rank(durations, 95),
     )
 
 

@@ -26,6 +26,8 @@ class Document:
     digest: str
     title: str
     path: str
+    kind: str
+    media_type: str
 
 
 class DocumentNames:
@@ -49,14 +51,14 @@ def corpus_lines(documents: Iterable[Document], names: DocumentNames, body: Call
             "_id": names.name(document.resource_id, document.digest),
             "title": document.title,
             "text": _text(body(document.digest)),
-            "metadata": {"path": document.path, "digest": document.digest},
+            "metadata": _metadata(document),
         }
         yield canonical_json(line) + b"\n"
 
 
 def write_query(case: EvaluationCase, file: BinaryIO) -> None:
     """Write a case's line."""
-    metadata = {"category": case.category, "project_id": case.project_id}
+    metadata = {"category": case.category, "notes": case.notes, "project_id": case.project_id}
     file.write(canonical_json({"_id": case.case_id, "text": case.query, "metadata": metadata}) + b"\n")
 
 
@@ -71,6 +73,11 @@ def qrels_lines(case_id: str, judgments: Sequence[Judgment], name: Callable[[str
     for judgment in judgments:
         highest[judgment.resource_id] = max(judgment.relevance, highest.get(judgment.resource_id, 0))
     return _tsv((case_id, name(resource_id), str(relevance)) for resource_id, relevance in sorted(highest.items()))
+
+
+def _metadata(document: Document) -> dict[str, str]:
+    fields = ("path", "kind", "media_type", "digest")
+    return {field: getattr(document, field) for field in fields}
 
 
 def _text(body: bytes) -> str:

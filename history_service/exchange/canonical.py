@@ -34,7 +34,9 @@ def quick_json(value: Any, numbers: Iterable[float | None] = ()) -> bytes:
 
     `numbers` are all floats in the value: the faster encoder writes very small and very large ones in other words.
     """
-    if all(not number or _SHORTEST <= abs(number) < _LONGEST for number in numbers):
+    sizes = [abs(number) for number in numbers if number]
+    # The sum is too large wherever one of them is, and no number where one is none.
+    if not sizes or (min(sizes) >= _SHORTEST and sum(sizes) < _LONGEST):
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     return canonical_json(value)
 

@@ -4,6 +4,8 @@ What comes back was checked against the schema before.
 """
 
 from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -46,6 +48,7 @@ _SCORES = ("bm25_score", "dense_score", "rrf_score", "reranker_score", "late_int
 _MEASURED = ("value", "low", "high")
 _TEXT_LIMIT = MAX_RUN_CANDIDATE_BYTES
 """Of all candidates of a Run: no more than could have been recorded."""
+_scores_of, _measured_of = itemgetter(*_SCORES), itemgetter(*_MEASURED)
 _AT = {name: place for place, name in enumerate(Candidate._fields)}
 
 
@@ -60,11 +63,9 @@ def case_element(case: EvaluationCase, trace: RunTrace, report: CaseReport) -> E
 
 def case_json(element: Element) -> bytes:
     """Return the canonical JSON of a case."""
-    scores = [candidate[name] for candidate in element["run"]["candidates"] for name in _SCORES]
-    measures = [
-        one[name] for variant in element["report"]["variants"] for one in variant["measures"] for name in _MEASURED
-    ]
-    return quick_json(element, scores + measures)
+    candidates = element["run"]["candidates"]
+    measures = [one for variant in element["report"]["variants"] for one in variant["measures"]]
+    return quick_json(element, chain(*map(_scores_of, candidates), *map(_measured_of, measures)))
 
 
 def report_element(report: BenchmarkReport) -> Element:
@@ -178,8 +179,8 @@ def _candidate_element(candidate: Candidate) -> Element:
     values: Element = dict(zip(Candidate._fields, candidate, strict=True))
     values["heading_path"] = orjson.loads(candidate.heading_path)
     values["selected"] = bool(candidate.selected)
-    if candidate.reranker_truncated is not None:
-        values["reranker_truncated"] = bool(candidate.reranker_truncated)
+    truncated = candidate.reranker_truncated
+    values["reranker_truncated"] = None if truncated is None else bool(truncated)
     return values
 
 

@@ -1,6 +1,8 @@
 """Candidates: from their messages to rows as the database takes them, and back."""
 
+import hashlib
 from collections.abc import Sequence
+from functools import partial
 
 import orjson
 
@@ -51,6 +53,8 @@ _RULES: dict[str, rules.ColumnRule] = {
     "delta_action": rules.WORD_RULE,
 }
 _OPTIONAL = tuple(f.name for f in trace_pb2.Candidate.DESCRIPTOR.fields if f.has_presence)
+_made = partial(tuple.__new__, Candidate)
+"""`Candidate._make` without a step of Python."""
 
 
 def candidate_rows(frame: history_service_pb2.CandidateFrame) -> list[Candidate]:
@@ -62,6 +66,12 @@ def candidate_rows(frame: history_service_pb2.CandidateFrame) -> list[Candidate]
     if rows:
         _check(rows)
     return rows
+
+
+def candidates_digest(candidates: Sequence[Candidate]) -> str:
+    """Return the digest of candidates as RunFinished has it, however they were framed."""
+    frame = history_service_pb2.CandidateFrame(candidates=map(candidate_message, candidates))
+    return hashlib.sha256(frame.SerializeToString(deterministic=True)).hexdigest()
 
 
 def candidate_message(row: Candidate) -> trace_pb2.Candidate:
@@ -92,9 +102,10 @@ def candidate_message(row: Candidate) -> trace_pb2.Candidate:
 
 
 def _row(c: trace_pb2.Candidate) -> Candidate:
-    # Written out, since this runs hundreds of times a Run and a loop over names takes twice as long.
+    # Written out, since this runs hundreds of times a Run and a loop over names takes twice as long. What is not zero is
+    # there, which spares most questions.
     has = c.HasField
-    return Candidate._make(
+    return _made(
         (
             c.unit_key,
             c.resource_id,
@@ -102,29 +113,29 @@ def _row(c: trace_pb2.Candidate) -> Candidate:
             c.kind,
             c.path,
             c.title,
-            orjson.dumps(list(c.heading_path)).decode("utf-8"),
+            orjson.dumps(c.heading_path[:]).decode("utf-8"),
             c.start_byte,
             c.end_byte,
             c.unit_digest,
             c.resource_digest,
             c.token_count,
             c.excerpt,
-            c.exact_rank if has("exact_rank") else None,
-            c.exact_priority if has("exact_priority") else None,
-            c.bm25_rank if has("bm25_rank") else None,
-            c.bm25_score if has("bm25_score") else None,
-            c.lexical_rank if has("lexical_rank") else None,
-            c.dense_rank if has("dense_rank") else None,
-            c.dense_score if has("dense_score") else None,
-            c.rrf_rank if has("rrf_rank") else None,
-            c.rrf_score if has("rrf_score") else None,
-            c.reranker_rank if has("reranker_rank") else None,
-            c.reranker_score if has("reranker_score") else None,
-            c.late_interaction_score if has("late_interaction_score") else None,
+            c.exact_rank or (c.exact_rank if has("exact_rank") else None),
+            c.exact_priority or (c.exact_priority if has("exact_priority") else None),
+            c.bm25_rank or (c.bm25_rank if has("bm25_rank") else None),
+            c.bm25_score or (c.bm25_score if has("bm25_score") else None),
+            c.lexical_rank or (c.lexical_rank if has("lexical_rank") else None),
+            c.dense_rank or (c.dense_rank if has("dense_rank") else None),
+            c.dense_score or (c.dense_score if has("dense_score") else None),
+            c.rrf_rank or (c.rrf_rank if has("rrf_rank") else None),
+            c.rrf_score or (c.rrf_score if has("rrf_score") else None),
+            c.reranker_rank or (c.reranker_rank if has("reranker_rank") else None),
+            c.reranker_score or (c.reranker_score if has("reranker_score") else None),
+            c.late_interaction_score or (c.late_interaction_score if has("late_interaction_score") else None),
             int(c.reranker_truncated) if has("reranker_truncated") else None,
-            c.relevance if has("relevance") else None,
-            c.final_rank if has("final_rank") else None,
-            c.final_stage if has("final_stage") else None,
+            c.relevance or (c.relevance if has("relevance") else None),
+            c.final_rank or (c.final_rank if has("final_rank") else None),
+            c.final_stage or (c.final_stage if has("final_stage") else None),
             int(c.selected),
             EXCLUSION_REASONS.get(c.exclusion_reason, ""),
             DELTA_ACTIONS.get(c.delta_action, ""),
@@ -137,12 +148,15 @@ def _check(rows: Sequence[Candidate]) -> None:
         rule = _RULES.get(name)
         position = rules.first_wrong(rule, column) if rule is not None else None
         if rule is not None and position is not None:
-            raise FieldInvalid(f"candidates.candidates[{position}].{name}", rule.problem, rule.limit)
+            raise _wrong(position, name, rule.problem, rule.limit)
     for position, row in enumerate(rows):
-        field = f"candidates.candidates[{position}]"
         if row.end_byte < row.start_byte:
-            raise FieldInvalid(f"{field}.end_byte", "is smaller than start_byte")
+            raise _wrong(position, "end_byte", "is smaller than start_byte")
         if (row.exclusion_reason is None) != bool(row.selected):
-            raise FieldInvalid(f"{field}.exclusion_reason", "must be unspecified exactly when selected")
+            raise _wrong(position, "exclusion_reason", "must be unspecified exactly when selected")
         if (row.delta_action is not None) != bool(row.selected):
-            raise FieldInvalid(f"{field}.delta_action", "must be unspecified exactly when not selected")
+            raise _wrong(position, "delta_action", "must be unspecified exactly when not selected")
+
+
+def _wrong(position: int, name: str, problem: str, limit: int | None = None) -> FieldInvalid:
+    return FieldInvalid(f"candidates.candidates[{position}].{name}", problem, limit)

@@ -1,15 +1,13 @@
 """Exported sets on their way out, within a time, and on their way in."""
 
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 
 from history_service.domain.errors import FieldInvalid
 from history_service.domain.limits import MAX_EXPORT_SECONDS
 from history_service.exchange.canonical import FRAME_BYTES
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as pb
+from ranktrail_serving.patience import within
 
-STALL_SECONDS = 5
-"""After the time of an export, for a caller that still reads to be told."""
 FORMS: dict[int, str] = {
     pb.ExportEvaluationSetRequest.FORMAT_UNSPECIFIED: "fixture",
     pb.ExportEvaluationSetRequest.FORMAT_FIXTURE: "fixture",
@@ -29,19 +27,9 @@ def form_of(request: pb.ExportEvaluationSetRequest) -> str:
 def export_responses(
     frames: Generator[bytes], cancel: Callable[[], object]
 ) -> Iterator[pb.ExportEvaluationSetResponse]:
-    """Yield frames as responses.
-
-    A caller that stops reading is cancelled: nothing can be raised to it, and the export has its limit on time.
-    """
-    stalled = threading.Timer(MAX_EXPORT_SECONDS + STALL_SECONDS, cancel)
-    stalled.daemon = True
-    stalled.start()
-    try:
-        for frame in frames:
-            yield pb.ExportEvaluationSetResponse(content=frame)
-    finally:
-        stalled.cancel()
-        frames.close()
+    """Yield frames as responses."""
+    for frame in within(frames, MAX_EXPORT_SECONDS, cancel):
+        yield pb.ExportEvaluationSetResponse(content=frame)
 
 
 def contents(requests: Iterable[pb.ImportEvaluationSetRequest]) -> Iterator[bytes]:

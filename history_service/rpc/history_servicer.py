@@ -6,7 +6,12 @@ from typing import Any
 
 import grpc
 
-from history_service.domain.limits import MAX_PROJECT_ID_BYTES, MAX_RESOURCE_ID_BYTES
+from history_service.domain.limits import (
+    MAX_BACKUP_SECONDS,
+    MAX_CORPUS_TEXT_BYTES,
+    MAX_PROJECT_ID_BYTES,
+    MAX_RESOURCE_ID_BYTES,
+)
 from history_service.rpc.candidates import candidate_message
 from history_service.rpc.convert import case_message, judgment_message, run_filter, run_message
 from history_service.rpc.fields import checked_run_id, checked_text, timestamp
@@ -15,6 +20,8 @@ from history_service.rpc.recording import RecordingStream
 from history_service.rpc.reports import report_message
 from history_service.rpc.resources import resource_message
 from history_service.rpc.uploading import uploads
+from history_service.use_cases.backup_store import BackupStore
+from history_service.use_cases.check_store import CheckStore
 from history_service.use_cases.clear_history import ClearHistory
 from history_service.use_cases.describe_runtime import Holdings
 from history_service.use_cases.put_corpus import PutCorpus
@@ -25,13 +32,17 @@ from history_service.use_cases.watch_runs import WatchRuns
 from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail.history.v1 import history_service_pb2_grpc
 from ranktrail_serving.limits import CallLimits
+from ranktrail_serving.patience import within
 from ranktrail_serving.server import Stopping
+from ranktrail_serving.storage_messages import backup_frames, check_events
 
 SERVICE = "ranktrail.history.v1.HistoryService"
 RECORD_METHOD = f"/{SERVICE}/RecordRetrievalRuns"
 PUT_CORPUS_METHOD = f"/{SERVICE}/PutCorpus"
 WATCH_METHOD = f"/{SERVICE}/WatchRetrievalRuns"
 READ_BODY_METHOD = f"/{SERVICE}/ReadRunResource"
+CHECK_METHOD = f"/{SERVICE}/CheckStore"
+BACKUP_METHOD = f"/{SERVICE}/BackupStore"
 _PIECE_BYTES = 1_048_576
 
 
@@ -59,6 +70,8 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
         read: ReadRuns,
         watch: WatchRuns,
         clear: ClearHistory,
+        check: CheckStore,
+        backup: BackupStore,
         limits: CallLimits,
         stopping: Stopping,
     ) -> None:
@@ -70,6 +83,8 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
         self._read = read
         self._watch = watch
         self._clear = clear
+        self._check = check
+        self._backup = backup
         self._limits = limits
         self._stopping = stopping
 
@@ -122,11 +137,13 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
     ) -> pb.ListRunResourcesResponse:
         """List a Run's Effective Memory."""
         size, run_id = page_size_of(request.page_size), checked_run_id(request.run_id)
-        position = read_page_token("ListRunResources", [run_id], request.page_token, (str,))
-        found = self._read.resources(run_id, position[0] if position else None, size + 1)
+        text = checked_text("text", request.text, MAX_CORPUS_TEXT_BYTES, required=False)
+        filters: list[Scalar] = [run_id, text]
+        position = read_page_token("ListRunResources", filters, request.page_token, (str,))
+        found = self._read.resources(run_id, text, position[0] if position else None, size + 1)
         page, token = found.resources[:size], ""
         if len(found.resources) > size:
-            token = make_page_token("ListRunResources", [run_id], [page[-1].resource_id])
+            token = make_page_token("ListRunResources", filters, [page[-1].resource_id])
         return pb.ListRunResourcesResponse(
             resources=map(resource_message, page), next_page_token=token, resource_count=found.resource_count
         )
@@ -169,6 +186,26 @@ class HistoryServicer(history_service_pb2_grpc.HistoryServiceServicer):
             deleted_blob_count=removal.blob_count,
             deleted_bytes=removal.blob_bytes,
         )
+
+    def CheckStore(
+        self, request: pb.CheckStoreRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.CheckStoreResponse]:
+        """Check everything, until the client or the server ends it."""
+        stopping = self._stopping
+
+        def is_stopped() -> bool:
+            return stopping.is_set or not context.is_active()
+
+        for event in check_events(self._check.check(request.repair, is_stopped), is_stopped):
+            yield pb.CheckStoreResponse(event=event)
+
+    def BackupStore(
+        self, _request: pb.BackupStoreRequest, context: grpc.ServicerContext
+    ) -> Iterator[pb.BackupStoreResponse]:
+        """Stream a copy of everything."""
+        parts = within(self._backup.backup(), MAX_BACKUP_SECONDS, context.cancel)
+        for frame in backup_frames(parts, self._process.version):
+            yield pb.BackupStoreResponse(frame=frame)
 
     def GetRuntime(self, _request: pb.GetRuntimeRequest, _context: grpc.ServicerContext) -> pb.GetRuntimeResponse:
         """Say what this process is and does now."""

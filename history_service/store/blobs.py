@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 # Not waiting matters only for what is no file, such as a pipe that somebody planted.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_DRAFT_PREFIX = ".draft-"
+DRAFT_PREFIX = ".draft-"
 SYNCERS = 16
 Signature = tuple[int, int, int, int]
 
@@ -32,22 +32,30 @@ Signature = tuple[int, int, int, int]
 class BlobStore:
     """The bodies below `root`. Safe to use from any thread."""
 
-    def __init__(self, root: Path) -> None:
-        """Make the directory and remove what a killed process left unfinished; its data directory must be locked."""
-        self._root = root
+    def __init__(self, root: Path, *, sweep: bool = True) -> None:
+        """Make the directory and, to `sweep`, remove what a killed process left; its data directory must be locked."""
+        self.root = root
         make_private_directory(root)
         self._counter = itertools.count()
+        self._open_drafts: set[str] = set()
         self._verified: dict[str, Signature] = {}
         self._syncers = ThreadPoolExecutor(SYNCERS, thread_name_prefix="history-sync")
         self.write_failure_count = 0
-        for draft in root.glob(f"*/{_DRAFT_PREFIX}*"):
+        for draft in root.glob(f"*/{DRAFT_PREFIX}*") if sweep else ():
             draft.unlink()
+
+    def is_leftover(self, path: Path) -> bool:
+        """Say whether a file below the root is a draft that nobody writes any more."""
+        if not path.name.startswith(DRAFT_PREFIX) or path.name in self._open_drafts:
+            return False
+        # One that was written when it was listed has been renamed or removed before it was let go of.
+        return os.path.lexists(path)
 
     def address(self, digest: str) -> Path:
         """Return where the body is or would be; raise FieldInvalid before any path is made of what is no digest."""
         if not is_digest(digest):
             raise FieldInvalid("digest", "must be 64 lower-case hex digits")
-        return self._root / digest[:2] / digest
+        return self.root / digest[:2] / digest
 
     def holds(self, digest: str, size_bytes: int) -> bool:
         """Say whether the body is whole on disk: a file of this size and digest."""
@@ -79,9 +87,13 @@ class BlobStore:
             raise BlobCorrupt(digest, "its bytes have another digest")
         return content
 
+    def distrust(self, digest: str) -> None:
+        """Forget that a body was found whole, so that the next upload which names it looks again."""
+        self._verified.pop(digest, None)
+
     def remove(self, digest: str) -> int:
         """Remove a body; return its bytes, 0 when there was none. Only through `Leases.unless_held`."""
-        self._verified.pop(digest, None)
+        self.distrust(digest)
         path = self.address(digest)
         try:
             size = path.lstat().st_size
@@ -92,7 +104,7 @@ class BlobStore:
 
     def listed(self) -> Iterator[set[str]]:
         """Yield the digests that have a file, one directory after another."""
-        for directory in sorted(self._root.glob("??")):
+        for directory in sorted(self.root.glob("??")):
             names = (path.name for path in directory.iterdir())
             yield {name for name in names if is_digest(name) and name.startswith(directory.name)}
 
@@ -106,7 +118,7 @@ class BlobStore:
 
     def sync_directories(self, directories: Iterable[Path]) -> None:
         """Make the names in directories of the store durable, and the directories' own."""
-        list(self._syncers.map(sync_directory, (*directories, self._root)))
+        list(self._syncers.map(sync_directory, (*directories, self.root)))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -122,8 +134,14 @@ class BlobStore:
         """Open a new file beside the body's address."""
         directory = self.address(digest).parent
         make_private_directory(directory)
-        path = directory / f"{_DRAFT_PREFIX}{os.getpid()}-{next(self._counter)}"
+        path = directory / f"{DRAFT_PREFIX}{os.getpid()}-{next(self._counter)}"
+        self._open_drafts.add(path.name)
         return Draft(digest, path, os.open(path, _CREATE, 0o600))
+
+    def end_draft(self, draft: "Draft") -> None:
+        """Let go of a file that was renamed or removed."""
+        os.close(draft.descriptor)
+        self._open_drafts.discard(draft.path.name)
 
 
 @dataclass(slots=True)
@@ -133,10 +151,6 @@ class Draft:
     digest: str
     path: Path
     descriptor: int
-
-    def close(self) -> None:
-        """Let go of the file."""
-        os.close(self.descriptor)
 
 
 class BlobBatch:
@@ -196,7 +210,7 @@ class BlobBatch:
 
     def _forget(self) -> None:
         for draft in self._drafts:
-            draft.close()
+            self._store.end_draft(draft)
         self._drafts.clear()
         self._open = None
         self.written_bytes = 0

@@ -7,6 +7,7 @@ from peewee import fn
 
 from history_service.domain.corpus import Manifest, Resource, manifest_hash
 from history_service.store.connection import Connection
+from history_service.store.resource_text import ids_holding
 from history_service.store.tables import BLOBS, RESOURCE_COLUMNS, RUN_RESOURCES
 
 _ROWS_PER_QUERY = 500
@@ -14,6 +15,7 @@ _ROWS_PER_QUERY = 500
 _INSERT_BLOB = (
     "INSERT INTO retrieval_corpus_blobs (digest, size_bytes, create_time_us) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 )
+_IS_STORED = "SELECT 1 FROM retrieval_run_resources WHERE effective_memory_hash = ? LIMIT 1"
 _INSERT_RESOURCE = (
     f"INSERT INTO retrieval_run_resources (effective_memory_hash, position, {', '.join(RESOURCE_COLUMNS)}) "  # noqa: S608
     f"VALUES ({', '.join('?' * (2 + len(RESOURCE_COLUMNS)))})"
@@ -22,10 +24,8 @@ _INSERT_RESOURCE = (
 
 def is_stored(db: Connection, effective_memory_hash: str, project_id: str) -> bool:
     """Say whether the manifest of this hash is stored; that of an empty memory needs no rows."""
-    if effective_memory_hash == manifest_hash(project_id, ()):
-        return True
-    query = RUN_RESOURCES.select(RUN_RESOURCES.position).where(_of(effective_memory_hash)).limit(1)
-    return bool(list(query.tuples().execute(db)))
+    found = db.execute_sql(_IS_STORED, (effective_memory_hash,)).fetchone()
+    return found is not None or effective_memory_hash == manifest_hash(project_id, ())
 
 
 def insert_manifest(db: Connection, manifest: Manifest, now_us: int) -> None:
@@ -62,6 +62,13 @@ def resources_by_id(db: Connection, effective_memory_hash: str, resource_ids: Se
         some = resource_ids[start : start + _ROWS_PER_QUERY]
         found += _resources(db, _select().where(_of(effective_memory_hash), RUN_RESOURCES.resource_id.in_(some)))
     return sorted(found, key=lambda resource: resource.resource_id)
+
+
+def ids_with_text(db: Connection, effective_memory_hash: str, text: str) -> list[str]:
+    """Return the ids of the resources whose id, path or title holds the text, without regard to case, in order."""
+    query = RUN_RESOURCES.select(RUN_RESOURCES.resource_id, RUN_RESOURCES.path, RUN_RESOURCES.title)
+    rows = query.where(_of(effective_memory_hash)).order_by(RUN_RESOURCES.resource_id).tuples().execute(db)
+    return ids_holding(text, rows)
 
 
 def count_resources(db: Connection, effective_memory_hash: str) -> int:

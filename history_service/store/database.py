@@ -29,6 +29,8 @@ Job = Callable[[Connection], Answer]
 PAGE_BYTES = 8_192
 """Of a new file; holds five candidates of usual size where SQLite's default holds two."""
 PRAGMAS = {"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1}
+WRITER_PRAGMAS = {"cache_size": -16_384, "temp_store": "memory"}
+"""Room for what a group of Runs changes, 16 MiB, so that none of it is written twice or set aside in a file."""
 BUSY_TIMEOUT_SECONDS = 5
 READER_LIMIT = 16
 READER_WAIT_SECONDS = 30
@@ -66,8 +68,8 @@ class Database:
         _set_page_size(path)
         migrate(path)
         self._write_failures = 0
-        self._writer = self._open(max_connections=1)
-        self._readers = self._open(max_connections=READER_LIMIT)
+        self._writer = self._open(PRAGMAS | WRITER_PRAGMAS, max_connections=1)
+        self._readers = self._open(PRAGMAS, max_connections=READER_LIMIT)
         self._lock = threading.Lock()
         self._closed = False
         self._jobs: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
@@ -117,10 +119,10 @@ class Database:
         self._thread.join()
         self._readers.close_all()
 
-    def _open(self, max_connections: int) -> _Checked:
+    def _open(self, pragmas: dict[str, Any], max_connections: int) -> _Checked:
         return _Checked(
             os.fspath(self.path),
-            pragmas=PRAGMAS,
+            pragmas=pragmas,
             max_connections=max_connections,
             timeout=READER_WAIT_SECONDS,
             check_same_thread=False,

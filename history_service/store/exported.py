@@ -22,7 +22,8 @@ _VERSIONS = (
 _CHOSEN = "corpus_hash IN (SELECT value FROM json_each(?))"
 _DIGESTS = f"SELECT DISTINCT digest FROM evaluation_corpus_resources WHERE {_CHOSEN} ORDER BY digest"  # noqa: S608
 _DOCUMENTS = (
-    "SELECT resource_id, digest, min(title), min(path) FROM evaluation_corpus_resources "  # noqa: S608
+    "SELECT resource_id, digest, min(title), min(path), min(kind), min(media_type) "  # noqa: S608
+    "FROM evaluation_corpus_resources "
     f"WHERE {_CHOSEN} GROUP BY resource_id, digest ORDER BY resource_id, digest"
 )
 PAGE_SIZE = 500
@@ -56,8 +57,11 @@ def body_digests(db: Connection, corpus_hashes: Collection[str]) -> list[str]:
     return [digest for (digest,) in db.execute_sql(_DIGESTS, (json.dumps(sorted(corpus_hashes)),))]
 
 
-def documents(db: Connection, corpus_hashes: Collection[str]) -> list[tuple[str, str, str, str]]:
-    """Return (resource_id, digest, title, path) of all resources of frozen corpora, each pair of the first two once."""
+def documents(db: Connection, corpus_hashes: Collection[str]) -> list[tuple[str, str, str, str, str, str]]:
+    """Return all resources of frozen corpora, each pair of the first two once.
+
+    A row is (resource_id, digest, title, path, kind, media_type).
+    """
     return db.execute_sql(_DOCUMENTS, (json.dumps(sorted(corpus_hashes)),)).fetchall()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from history_service.domain.corpus import Resource
 from history_service.store.connection import Connection
+from history_service.store.resource_text import ids_holding
 from history_service.store.tables import CASES, CORPORA, CORPUS_RESOURCES, RESOURCE_COLUMNS
 
 _IDS_PER_QUERY = 500
@@ -52,12 +53,9 @@ def resources_by_id(db: Connection, corpus_hash: str, resource_ids: Sequence[str
 
 def ids_with_text(db: Connection, corpus_hash: str, text: str) -> list[str]:
     """Return the ids of the resources whose id, path or title holds the text, without regard to case, in order."""
-    wanted = text.casefold()
     columns = (CORPUS_RESOURCES.resource_id, CORPUS_RESOURCES.path, CORPUS_RESOURCES.title)
     query = CORPUS_RESOURCES.select(*columns).where(CORPUS_RESOURCES.corpus_hash == corpus_hash)
-    rows = query.order_by(CORPUS_RESOURCES.resource_id).tuples().execute(db)
-    # Here and not in SQL, whose text functions stop at a NUL and know only ASCII.
-    return [row[0] for row in rows if any(wanted in column.casefold() for column in row)]
+    return ids_holding(text, query.order_by(CORPUS_RESOURCES.resource_id).tuples().execute(db))
 
 
 def _is(corpus_hash: str) -> Any:

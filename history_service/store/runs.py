@@ -6,6 +6,8 @@ The statements that each Run needs are written out once, since building one cost
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 
 from history_service.domain.errors import WriteFailed
 from history_service.domain.run import Candidate, Failure, Revisions, RunEnd, RunStart, RunState, RunTrace
@@ -13,6 +15,13 @@ from history_service.store.connection import Connection
 from history_service.store.tables import RUNS
 
 CHANGE_SEQUENCE = "retrieval_change_sequence"
+ROWS_PER_STATEMENT = 30
+"""Candidates inserted at once: a statement gives Python's lock away and waits for it again, whatever it inserts.
+
+Below every limit on variables that SQLite is built with.
+"""
+_NULL = float("nan")
+"""SQLite takes it for NULL, and Python binds it several times as fast as None, for which it looks for an adapter."""
 _END_COLUMNS = (
     "complete_time_us",
     "stage_latencies",
@@ -53,10 +62,18 @@ _INTERRUPT_RUN = _update_run(
         "failure_summary",
     )
 )
-_INSERT_CANDIDATE = _insert("retrieval_run_candidates", ("run_sequence", *Candidate._fields))
 _NEXT_CHANGE = (
     "UPDATE daemon_meta SET value = CAST(value AS INTEGER) + 1 WHERE key = ? RETURNING CAST(value AS INTEGER)"
 )
+
+
+@cache
+def _insert_candidates(count: int) -> str:
+    """Return the statement for so many rows; its first parameter is the Run's sequence."""
+    width = len(Candidate._fields)
+    firsts = range(2, 2 + count * width, width)
+    rows = ", ".join(f"(?1, {', '.join(f'?{n}' for n in range(first, first + width))})" for first in firsts)
+    return f"INSERT INTO retrieval_run_candidates (run_sequence, {', '.join(Candidate._fields)}) VALUES {rows}"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +114,13 @@ def finish_run(db: Connection, sequence: int, trace: RunTrace) -> None:
 
 def insert_candidates(db: Connection, sequence: int, candidates: tuple[Candidate, ...]) -> None:
     """Insert candidates in their order; raise WriteFailed when fewer were stored than given."""
-    cursor = db.connection().executemany(_INSERT_CANDIDATE, [(sequence, *candidate) for candidate in candidates])
-    if candidates and cursor.rowcount != len(candidates):
-        raise WriteFailed(f"{cursor.rowcount} of {len(candidates)} candidates were stored")
+    connection, stored = db.connection(), 0
+    for start in range(0, len(candidates), ROWS_PER_STATEMENT):
+        some = candidates[start : start + ROWS_PER_STATEMENT]
+        values = [_NULL if value is None else value for value in chain.from_iterable(some)]
+        stored += connection.execute(_insert_candidates(len(some)), (sequence, *values)).rowcount
+    if stored != len(candidates):
+        raise WriteFailed(f"{stored} of {len(candidates)} candidates were stored")
 
 
 def interrupt_runs(db: Connection, run_ids: Iterable[str] | None, failure: Failure, now_us: int) -> int:

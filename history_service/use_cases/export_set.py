@@ -9,7 +9,9 @@ from history_service.domain.case import EvaluationCase
 from history_service.domain.clock import Clock
 from history_service.domain.limits import MAX_EXPORT_SECONDS
 from history_service.evaluation.judged_case import JudgedCase
-from history_service.evaluation.report import Tally
+from history_service.evaluation.measured_case import measured
+from history_service.evaluation.report import report_of
+from history_service.evaluation.results import CaseReport
 from history_service.exchange import beir, openinference, trec
 from history_service.exchange.archive import tar_of
 from history_service.exchange.canonical import framed
@@ -28,7 +30,9 @@ from history_service.store.connection import Connection
 from history_service.store.database import Database
 from history_service.store.leases import Leases
 from history_service.store.spool import spooled
-from history_service.use_cases.benchmark import chosen_cases, judged_cases
+from history_service.use_cases.benchmark import chosen_cases
+from history_service.use_cases.judged_cases import judged_cases
+from history_service.use_cases.measured_cases import MeasuredCases
 from ranktrail_serving.errors import Overloaded
 
 Pieces = Iterator[bytes]
@@ -41,6 +45,7 @@ class ExportSet:
     database: Database
     blobs: BlobStore
     leases: Leases
+    measured: MeasuredCases
     directory: Path
     now: Clock
     monotonic: Clock
@@ -66,15 +71,16 @@ class ExportSet:
 
     def fixture(self, db: Connection, chosen: Sequence[StoredCase]) -> Pieces:
         """Yield a fixture."""
-        writer, tally = FixtureWriter(), Tally()
+        writer = FixtureWriter()
         corpora = sorted({stored.case.corpus_hash: stored.case for stored in chosen}.items())
         digests = exported.body_digests(db, [corpus_hash for corpus_hash, _ in corpora])
         yield from writer.array("bodies", (body_element(digest, self.blobs.read(digest)) for digest in digests))
-        yield from writer.array("cases", _cases(db, chosen, tally), case_json)
+        report = report_of(self.measured.of(db, chosen), with_comparisons=False)
+        yield from writer.array("cases", _cases(db, chosen, report.cases), case_json)
         yield from writer.array("corpora", (_corpus(case) for _, case in corpora))
         yield from writer.head(self.now())
         yield from writer.array("judgment_versions", _versions(db, chosen))
-        yield from writer.member("report", report_element(tally.report(with_comparisons=False)))
+        yield from writer.member("report", report_element(report))
         yield from writer.array("resources", _resources(db, [corpus_hash for corpus_hash, _ in corpora]))
         yield from writer.end()
 
@@ -101,10 +107,9 @@ class ExportSet:
 
     def openinference(self, db: Connection, chosen: Sequence[StoredCase]) -> Pieces:
         """Yield OTLP JSON lines."""
-        tally = Tally()
         for stored, judged in _judged(db, chosen):
-            report, trace = tally.add(judged), exported.trace_of(db, stored.run_sequence)
-            yield openinference.span_line(stored.case, trace, judged.judgments, report)
+            trace = exported.trace_of(db, stored.run_sequence)
+            yield openinference.span_line(stored.case, trace, judged.judgments, measured(judged).report)
 
 
 _FORMS: dict[str, Callable[[ExportSet, Connection, Sequence[StoredCase]], Pieces]] = {
@@ -119,9 +124,10 @@ def _judged(db: Connection, chosen: Sequence[StoredCase]) -> Iterator[tuple[Stor
     return zip(chosen, judged_cases(db, chosen), strict=True)
 
 
-def _cases(db: Connection, chosen: Sequence[StoredCase], tally: Tally) -> Iterator[Element]:
-    for stored, judged in _judged(db, chosen):
-        yield case_element(stored.case, exported.trace_of(db, stored.run_sequence), tally.add(judged))
+def _cases(db: Connection, chosen: Sequence[StoredCase], reports: Sequence[CaseReport]) -> Iterator[Element]:
+    # Both are in case_id order.
+    for stored, report in zip(chosen, reports, strict=True):
+        yield case_element(stored.case, exported.trace_of(db, stored.run_sequence), report)
 
 
 def _corpus(case: EvaluationCase) -> Element:

@@ -62,14 +62,21 @@ class ReadRuns:
             report = case_report(db, stored)
         return WholeRun(run, candidates, resources, stored.case, present, report)
 
-    def resources(self, run_id: str, after: str | None, limit: int) -> ResourcePage:
-        """Return at most `limit` resources of a Run's Effective Memory, in resource_id order; raise RunNotFound."""
+    def resources(self, run_id: str, text: str, after: str | None, limit: int) -> ResourcePage:
+        """Return at most `limit` resources of a Run's Effective Memory, in resource_id order; raise RunNotFound.
+
+        Where there is a text, only those whose id, path or title holds it, without regard to case.
+        """
         with self.database.reading() as db:
             memory = _known(db, run_id).revisions.effective_memory_hash
             if memory is None:
                 return ResourcePage([], 0)
-            page = corpora.page_of_resources(db, memory, after, limit)
-            return ResourcePage(page, corpora.count_resources(db, memory))
+            if not text:
+                page = corpora.page_of_resources(db, memory, after, limit)
+                return ResourcePage(page, corpora.count_resources(db, memory))
+            found = corpora.ids_with_text(db, memory, text)
+            wanted = [resource_id for resource_id in found if after is None or resource_id > after][:limit]
+            return ResourcePage(corpora.resources_by_id(db, memory, wanted), len(found))
 
     def body(self, run_id: str, resource_id: str) -> tuple[Resource, bytes]:
         """Return a resource of a Run's memory and its body; raise RunNotFound, ResourceNotFound, BlobCorrupt."""

@@ -56,7 +56,7 @@ class Abandonment:
                     del self._held[run_id]
                 if not finished:
                     heapq.heappush(self._due, (due, run_id))
-            self._condition.notify()
+                    self._condition.notify()
 
     def close(self) -> None:
         """Stop; what is not due yet is for the next start."""

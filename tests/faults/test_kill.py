@@ -4,6 +4,8 @@ import contextlib
 import hashlib
 import random
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -114,3 +116,7 @@ def test_killing_either_process_at_random_instants_loses_no_acknowledged_run() -
             assert [c.unit_key for c in recorded.candidates if c.selected] == unit_keys
         stack.close()
         assert_store_is_whole(stack.data_dir)
+        # What was being written at a kill may lie about; everything that counts is checked, the ranker's commits too.
+        program = [sys.executable, "-m", "ranktrail_cli", "fsck", "--repair", "--data-dir", str(stack.data_dir)]
+        fsck = subprocess.run(program, capture_output=True, text=True, check=False)
+        assert fsck.returncode == 0, fsck.stdout + fsck.stderr

@@ -29,9 +29,10 @@ TABLES = frozenset(
         "evaluation_judgments",
     }
 )
+TABLES_OF: Mapping[int, frozenset[str]] = {FIRST_VERSION: frozenset(), 18: TABLES}
+"""The tables that are ours at each version that can be opened."""
 _CREATE_META = "CREATE TABLE daemon_meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)"
 _FIRST_STAMP = f"INSERT INTO daemon_meta (key, value) VALUES ('schema_version', '{FIRST_VERSION}')"  # noqa: S608
-_STAMP = f"UPDATE daemon_meta SET value = '{SCHEMA_VERSION}' WHERE key = 'schema_version'"  # noqa: S608
 
 Step = Callable[[str], None]
 
@@ -57,7 +58,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, before: Step) -> None:
     version = _checked_version(connection, path)
     if version == SCHEMA_VERSION:
         return
-    for statement in ("BEGIN IMMEDIATE", *_statements_from(version), _STAMP, "COMMIT"):
+    stamp = f"UPDATE daemon_meta SET value = '{SCHEMA_VERSION}' WHERE key = 'schema_version'"  # noqa: S608
+    for statement in ("BEGIN IMMEDIATE", *_statements_from(version), stamp, "COMMIT"):
         before(statement)
         connection.execute(statement)
 
@@ -87,8 +89,8 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int | None:
             f"{path} has schema version {version}, older than {FIRST_VERSION}: "
             f"open it once with the daemon release that brings it to {FIRST_VERSION}, or move it away"
         )
-    present = TABLES & tables
-    wanted = TABLES if version == SCHEMA_VERSION else frozenset()
+    wanted = TABLES_OF[version]
+    present = tables & frozenset().union(*TABLES_OF.values())
     if present != wanted:
         odd = ", ".join(sorted(present ^ wanted))
         raise SchemaRefused(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from history_service.domain.case import Judgment
+from history_service.domain.case_id import case_id
 from history_service.domain.corpus import Manifest, Resource, manifest_hash
 from history_service.domain.digest import digest_of
 from history_service.domain.run import Candidate, Failure, Revisions, RunEnd, RunStart, RunState, RunTrace
-from history_service.rpc.candidates import candidate_rows
+from history_service.rpc.candidates import candidate_rows, candidates_digest
 from history_service.store.awaited import AwaitedCorpora
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
@@ -20,6 +21,9 @@ from history_service.use_cases.clear_history import ClearHistory
 from history_service.use_cases.collect_garbage import CollectGarbage
 from history_service.use_cases.create_case import CreateCase
 from history_service.use_cases.delete_case import DeleteCase
+from history_service.use_cases.export_set import ExportSet
+from history_service.use_cases.import_set import ImportSet
+from history_service.use_cases.measured_cases import MeasuredCases
 from history_service.use_cases.prune_history import PruneHistory
 from history_service.use_cases.put_corpus import CorpusStart, CorpusUpload, PutCorpus
 from history_service.use_cases.read_runs import ReadRuns
@@ -30,6 +34,8 @@ from tests.history_builders import ABSENT_STATE, a_candidate
 
 NOON_US = 1_767_268_800_000_000
 GRACE_US = 1_000
+FIRST_CASE = case_id(NOON_US, bytes(10))
+"""The id of the first case of a store."""
 FAILURE = Failure("rerank", "non_finite_score", "no number")
 
 
@@ -66,10 +72,14 @@ class Store:
         self.clear = ClearHistory(self.database, self.collect, self.awaited)
         self.put_corpus = PutCorpus(self.database, self.blobs, self.leases, self.awaited, self.time)
         self.recording = RecordRun(self.database, Changes(), self.awaited)
-        self.create_case = CreateCase(self.database, self.time, lambda: f"case-{next(self._ids)}")
+        self.create_case = CreateCase(self.database, self.time, lambda: case_id(NOON_US, next(self._ids).to_bytes(10)))
         self.delete_case = DeleteCase(self.database, self.prune)
         self.replace_judgments = ReplaceJudgments(self.database, self.time)
         self.read = ReadRuns(self.database, self.blobs)
+        self.exporter = ExportSet(
+            self.database, self.blobs, self.leases, MeasuredCases(), self.directory, self.time, self.time
+        )
+        self.importer = ImportSet(self.database, self.blobs, self.leases, Changes(), self.directory, self.time)
 
     def close(self) -> None:
         """Close the database."""
@@ -160,7 +170,19 @@ def a_trace(
     used = memory or a_memory({}, project_id)
     rows = some_candidates(candidates)
     state = RunState.FAILED if failed else RunState.SUCCEEDED
-    end = RunEnd(state, create_time_us + 1, (), False, FAILURE if failed else None, 1, 1, 0, 0, len(rows), "")
+    end = RunEnd(
+        state,
+        create_time_us + 1,
+        (),
+        False,
+        FAILURE if failed else None,
+        1,
+        1,
+        0,
+        0,
+        len(rows),
+        candidates_digest(rows),
+    )
     revisions = Revisions(effective_memory_hash=used.effective_memory_hash)
     return RunTrace(a_start(run_id, project_id, create_time_us), revisions, end, rows)
 

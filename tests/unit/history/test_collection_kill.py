@@ -14,6 +14,7 @@ from ranktrail.history.v1 import history_service_pb2 as pb
 from tests import history_cases as cases
 from tests.fakes.history_server import TIMEOUT, HistoryClient, HistoryProcess
 from tests.history_builders import digest
+from tests.store_checks import assert_only_leftovers
 
 ROUNDS = 15
 RETAINED = 5
@@ -71,6 +72,10 @@ def test_killed_at_random_instants_while_runs_come_and_go_nothing_lacks_a_body(t
         pinned += load.pinned
         _check_store(tmp_path)
     assert len(pinned) >= ROUNDS
+    with HistoryProcess(tmp_path, "--inspect") as process:
+        client = HistoryClient(process.target)
+        assert_only_leftovers(client.history)
+        client.close()
     with HistoryProcess(tmp_path, "--retain-runs", str(RETAINED)) as process:
         client = HistoryClient(process.target)
         assert {case_id for case_id in pinned if cases.get(client, case_id)} == set(pinned)

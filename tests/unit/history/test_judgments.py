@@ -16,7 +16,7 @@ from history_service.store import judgments
 from history_service.use_cases import replace_judgments
 from history_service.use_cases.check_judgments import Judgeable, check_judgments
 from history_service.use_cases.replace_judgments import Replacement
-from tests.unit.history.kept import Store, a_memory
+from tests.unit.history.kept import FIRST_CASE, Store, a_memory
 
 BODIES = {f"doc-{n:04d}": f"body {n}".encode() for n in range(1, 5)}
 MEMORY = a_memory(BODIES)
@@ -45,7 +45,7 @@ def test_of_two_editors_of_one_version_exactly_one_wins_each_time(store: Store) 
         def edit(outcomes: list[object] = outcomes, gate: threading.Barrier = gate, version: int = version) -> None:
             gate.wait()
             try:
-                outcomes.append(store.judge("case-0", version, ONE))
+                outcomes.append(store.judge(FIRST_CASE, version, ONE))
             except JudgmentConflict as lost:
                 outcomes.append(lost)
 
@@ -63,7 +63,7 @@ def test_of_two_editors_of_one_version_exactly_one_wins_each_time(store: Store) 
 def test_a_version_and_its_judgments_are_stored_together_or_not_at_all(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.judge("case-0", 1, ONE)
+    store.judge(FIRST_CASE, 1, ONE)
     before = store.rows("SELECT * FROM evaluation_cases"), store.rows("SELECT * FROM evaluation_judgments")
     insert = judgments.insert_version
 
@@ -73,33 +73,33 @@ def test_a_version_and_its_judgments_are_stored_together_or_not_at_all(
 
     monkeypatch.setattr(judgments, "insert_version", torn)
     with pytest.raises(WriteFailed):
-        store.judge("case-0", 2, ONE, request_id="again")
+        store.judge(FIRST_CASE, 2, ONE, request_id="again")
     monkeypatch.undo()
     assert (store.rows("SELECT * FROM evaluation_cases"), store.rows("SELECT * FROM evaluation_judgments")) == before
-    assert store.judge("case-0", 2, ONE, request_id="again") == 3
+    assert store.judge(FIRST_CASE, 2, ONE, request_id="again") == 3
 
 
 def test_a_set_that_may_not_stand_leaves_the_version_as_it_was(store: Store) -> None:
     with pytest.raises(FieldInvalid):
-        store.judge("case-0", 1, replace(ONE, relevance=4), request_id="r")
+        store.judge(FIRST_CASE, 1, replace(ONE, relevance=4), request_id="r")
     assert _version(store) == 1
-    assert store.judge("case-0", 1, ONE, request_id="r") == 2
+    assert store.judge(FIRST_CASE, 1, ONE, request_id="r") == 2
 
 
 def test_a_case_that_is_deleted_while_its_judgments_are_checked_is_not_found(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def deleting(*_arguments: Any) -> None:
-        store.delete_case.delete("case-0", 1)
+        store.delete_case.delete(FIRST_CASE, 1)
 
     monkeypatch.setattr(replace_judgments, "check_judgments", deleting)
     with pytest.raises(CaseNotFound):
-        store.judge("case-0", 1, ONE)
+        store.judge(FIRST_CASE, 1, ONE)
 
 
 def test_a_request_is_the_same_whatever_the_order_of_its_judgments_and_the_version_it_saw() -> None:
     two = replace(ONE, unit_key=None)
-    request = Replacement("case-0", 1, "ada", "r", (ONE, two))
+    request = Replacement(FIRST_CASE, 1, "ada", "r", (ONE, two))
     assert request.digest == replace(request, judgments=(two, ONE), expected_version=9, request_id="s").digest
     for other in (
         replace(request, author="grace"),

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from history_service.domain.case import Judgment
 from history_service.domain.errors import SchemaRefused
 from history_service.store import migrations
 from history_service.store.migrations import SCHEMA_VERSION, TABLES, migrate
+from tests.unit.history.kept import Store, a_memory
 
 ROOT = Path(__file__).parents[3]
 FOREIGN = """
@@ -136,18 +138,57 @@ def test_a_migration_whose_second_statement_fails_leaves_nothing_of_the_first(
     assert _version(path) == "18"
 
 
-def test_a_next_migration_runs_after_this_one_in_the_same_transaction(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = _daemon_database(tmp_path / "local.db")
-    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 19: ("CREATE TABLE nineteen (a)",)})
+@pytest.fixture
+def nineteen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A next release, with a table more."""
+    tables = {**migrations.TABLES_OF, 19: TABLES | {"nineteen"}}
+    statements = ("CREATE TABLE nineteen (a)", "INSERT INTO nineteen SELECT count(*) FROM retrieval_runs")
+    monkeypatch.setattr(migrations, "TABLES_OF", tables)
+    monkeypatch.setattr(migrations, "MIGRATIONS", {**migrations.MIGRATIONS, 19: statements})
     monkeypatch.setattr(migrations, "SCHEMA_VERSION", 19)
-    monkeypatch.setattr(migrations, "_STAMP", "UPDATE daemon_meta SET value = '19' WHERE key = 'schema_version'")
+
+
+@pytest.mark.usefixtures("nineteen")
+def test_a_next_migration_runs_after_this_one_in_the_same_transaction(tmp_path: Path) -> None:
+    path = _daemon_database(tmp_path / "local.db")
     statements: list[str] = []
     migrate(path, statements.append)
     assert "nineteen" in _schema(path)
     assert _version(path) == "19"
     assert [s for s in statements if "BEGIN" in s or s == "COMMIT"] == ["BEGIN IMMEDIATE", "COMMIT"]
+
+
+def _full_store(directory: Path) -> Path:
+    bodies = {"doc-0001": b"one", "doc-0002": b"two"}
+    with Store(directory) as store:
+        store.put(a_memory(bodies), bodies)
+        store.record("run-1", a_memory(bodies), candidates=2)
+        case, _ = store.create_case.create("run-1", "", "")
+        store.judge(case.case_id, 1, Judgment("doc-0001", None, 3, False, "", "human"))
+    return directory / "local.db"
+
+
+def test_a_store_of_this_release_keeps_every_row_in_the_next(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    path = _full_store(tmp_path)
+    before = {table: _rows(path, f"SELECT * FROM {table}") for table in sorted(TABLES)}  # noqa: S608 - names of ours
+    assert all(before.values())
+    request.getfixturevalue("nineteen")
+    migrate(path)
+    assert {table: _rows(path, f"SELECT * FROM {table}") for table in sorted(TABLES)} == before  # noqa: S608
+    assert (_version(path), _rows(path, "SELECT a FROM nineteen")) == ("19", [(1,)])
+
+
+def test_a_next_migration_that_fails_leaves_this_release_s_store(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _full_store(tmp_path)
+    before = _schema(path)
+    with monkeypatch.context() as patched:
+        request.getfixturevalue("nineteen")
+        patched.setitem(migrations.MIGRATIONS, 19, ("CREATE TABLE nineteen (a)", "CREATE TABLE nineteen (a)"))  # type: ignore[arg-type]
+        with pytest.raises(SchemaRefused):
+            migrate(path)
+    assert (_version(path), _schema(path)) == ("18", before)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -11,15 +11,16 @@ from unittest import mock
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from history_service.domain.case import Judgment
 from history_service.domain.corpus import Manifest
 from history_service.domain.digest import digest_of
-from history_service.domain.errors import RunNotFound, RunNotSucceeded
+from history_service.domain.errors import FixtureInvalid, RunNotFound, RunNotSucceeded
 from history_service.domain.run import RunState
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
+from history_service.use_cases.import_set import Imported
 from history_service.use_cases.recover_interrupted import recover_interrupted
 from tests.unit.history.kept import GRACE_US, NOON_US, Store, a_memory, a_trace
 
@@ -47,6 +48,15 @@ class ModelRun:
     version: int = 1
 
 
+@dataclass(frozen=True)
+class Document:
+    """An exported case, and the Run that it is of."""
+
+    run_id: str
+    run: ModelRun
+    content: bytes
+
+
 class _Crash(BaseException):
     """The process is gone."""
 
@@ -55,6 +65,7 @@ class History(RuleBasedStateMachine):
     """See the module."""
 
     runs: Any = Bundle("runs")
+    documents: Any = Bundle("documents")
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,6 +137,36 @@ class History(RuleBasedStateMachine):
             self.store.delete_case.delete(run.case, run.version)
             run.case, run.version = None, 1
             self._prune_model(run.project)
+
+    @rule(target=documents, run_id=runs, delete=st.booleans())
+    def export(self, run_id: str, delete: bool) -> Any:
+        run = self.model.get(run_id)
+        if run is None or run.case is None:
+            return multiple()
+        document = Document(run_id, replace(run), b"".join(self.store.exporter.export("fixture", None, [run.case])))
+        if delete:
+            self.delete_case(run_id)
+        return document
+
+    @rule(document=documents)
+    def bring_in(self, document: Document) -> None:
+        """Import a case: its Run comes back with everything, unless another case or other judgments are here."""
+        there, wanted = self.model.get(document.run_id), document.run
+        if (
+            there is not None
+            and there.case is not None
+            and (there.case, there.version) != (wanted.case, wanted.version)
+        ):
+            with pytest.raises(FixtureInvalid):
+                self.store.importer.read([document.content])
+            return
+        is_new = there is None or there.case is None
+        assert self.store.importer.read([document.content]) == Imported(int(is_new), int(not is_new))
+        if there is None:
+            self.arrivals += 1
+            self.model[document.run_id] = replace(wanted, arrival=self.arrivals)
+        else:
+            there.case, there.version = wanted.case, wanted.version
 
     @rule(project=st.sampled_from(PROJECTS))
     def prune(self, project: str) -> None:
