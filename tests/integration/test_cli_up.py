@@ -38,7 +38,7 @@ def data_dir(tmp_path: Path, modules: Path) -> Iterator[Path]:
 
 
 def up(data_dir: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "ranktrail_cli", "up", "--data-dir", str(data_dir), *arguments]
+    command = [sys.executable, "-m", "ranktrail_cli", "up", "--no-diagnostics", "--data-dir", str(data_dir), *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
 

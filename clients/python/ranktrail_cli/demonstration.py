@@ -11,11 +11,11 @@ from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.handbook_queries import Handbook, SampleQuery
 from ranktrail_cli.output import Output
 from ranktrail_cli.progress import shown_progress
-from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.synchronisation import SyncReport, Target, sync_folder
 from ranktrail_cli.trace_view import CANDIDATES_EXPLAINED, candidates_table, counted, print_fragments, print_run
 from ranktrail_client.client import Client
 from ranktrail_client.message_json import message_json
+from ranktrail_client.run_delivery import delivered_run
 
 PROJECT = "handbook"
 ROWS = 12

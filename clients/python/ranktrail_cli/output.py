@@ -57,6 +57,14 @@ class Output:
             width = _terminal_width()
             self._styled(table.lines(width, rule="-" if _is_ascii_only() else "─"), width)
 
+    @staticmethod
+    def bar(share: float, cells: int) -> str:
+        """Return a bar of `cells` for 1, finer than a cell where standard output is not ASCII alone."""
+        eighths: int = round(min(max(share, 0.0), 1.0) * cells * 8)
+        if _is_ascii_only():
+            return "#" * (eighths // 8)
+        return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
     def remark(self, text: str) -> None:
         """Print one line to standard error."""
         sys.stderr.write(safe_line(text) + "\n")

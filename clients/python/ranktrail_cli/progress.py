@@ -12,6 +12,7 @@ from ranktrail_cli import synchronisation
 from ranktrail_client.safe_text import safe_line
 
 REMARK_SECONDS = 4.0
+WAITING = "waiting for the index: "
 
 
 class Silence:
@@ -20,12 +21,21 @@ class Silence:
     def step(self, phase: str, done: int, total: int) -> None:
         """Ignore a step."""
 
+    def note(self, text: str) -> None:
+        """Ignore a note."""
+
 
 class Remarks:
-    """Says every REMARK_SECONDS how far a phase is, and nothing about what takes less."""
+    """Says every REMARK_SECONDS how far a phase is, and nothing about what takes less.
 
-    def __init__(self, remark: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    `prefix` stands before each phase but the client's own.
+    """
+
+    def __init__(
+        self, remark: Callable[[str], None], clock: Callable[[], float] = time.monotonic, prefix: str = WAITING
+    ) -> None:
         self._remark = remark
+        self._prefix = prefix
         self._clock = clock
         self._said_at = clock()
 
@@ -35,8 +45,12 @@ class Remarks:
         if phase == synchronisation.READY_PHASE or now - self._said_at < REMARK_SECONDS:
             return
         self._said_at = now
-        what = "" if phase in synchronisation.OWN_PHASES else "waiting for the index: "
+        what = "" if phase in synchronisation.OWN_PHASES else self._prefix
         self._remark(f"{what}{phase} {done} of {total}" if total else f"{what}{phase}")
+
+    def note(self, text: str) -> None:
+        """Say it at once."""
+        self._remark(text)
 
 
 class Bars:
@@ -55,6 +69,10 @@ class Bars:
         shown = (1, 1) if total == done == 0 else (done, total or None)
         self._progress.update(self._bars[phase], completed=shown[0], total=shown[1])
 
+    def note(self, text: str) -> None:
+        """Say it above the bars."""
+        self._progress.console.print(safe_line(text), markup=False, highlight=False)
+
     def _end_bars(self) -> None:
         """Fill the bars of the phases before: not every phase says that it has ended."""
         for task in self._progress.tasks:
@@ -62,10 +80,10 @@ class Bars:
 
 
 @contextmanager
-def shown_progress() -> Iterator[synchronisation.Progress]:
+def shown_progress(prefix: str = WAITING) -> Iterator[synchronisation.Progress]:
     """Show how far a long task is while the block runs."""
     if not sys.stderr.isatty():
-        yield Remarks(_remark)
+        yield Remarks(_remark, prefix=prefix)
         return
     columns = (
         TextColumn("{task.description:>8}", markup=False),

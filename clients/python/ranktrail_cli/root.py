@@ -3,10 +3,20 @@
 import click
 
 from ranktrail_cli.commands.activate import activate
+from ranktrail_cli.commands.backup import backup
+from ranktrail_cli.commands.case import case
 from ranktrail_cli.commands.completion import completion
 from ranktrail_cli.commands.demo import demo
+from ranktrail_cli.commands.diagnostics import diagnostics
+from ranktrail_cli.commands.evals import evals
+from ranktrail_cli.commands.export import export
+from ranktrail_cli.commands.fsck import fsck
+from ranktrail_cli.commands.import_set import import_set
+from ranktrail_cli.commands.judge import judge
 from ranktrail_cli.commands.memory import memory
 from ranktrail_cli.commands.profiles import profiles
+from ranktrail_cli.commands.report import report
+from ranktrail_cli.commands.restore import restore
 from ranktrail_cli.commands.runs import runs
 from ranktrail_cli.commands.status import status
 from ranktrail_cli.commands.sync import sync
@@ -32,5 +42,25 @@ def cli() -> None:
     """Ask a project's memory, and see how it came to its answer."""
 
 
-for command in (up, sync, activate, runs, memory, profiles, status, completion, demo):
+for command in (
+    up,
+    sync,
+    activate,
+    runs,
+    case,
+    judge,
+    report,
+    export,
+    import_set,
+    evals,
+    memory,
+    profiles,
+    status,
+    diagnostics,
+    fsck,
+    backup,
+    restore,
+    completion,
+    demo,
+):
     cli.add_command(command)

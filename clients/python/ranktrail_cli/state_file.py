@@ -1,11 +1,11 @@
 """The file in which a caller keeps its activation state between two activations."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.fields import read_bounded, reason_of
+from ranktrail_cli.whole_file import whole_file
 
 MAX_STATE_BYTES = 65_536
 
@@ -24,18 +24,9 @@ def read_state(path: Path) -> bytes | None:
 
 def write_state(path: Path, state: bytes) -> None:
     """Replace the file by one that holds `state`, wholly or not at all; only its owner can read it."""
-    target = path.resolve()
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(state)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            file.write(state)
     except OSError as error:
         raise CommandFailed(
             f"--state {str(path)!r} was not written ({reason_of(error)}): the next activation starts from the old one",

@@ -49,24 +49,35 @@ def _lock(descriptor: int, data_dir: Path) -> None:
 def _try(descriptor: int, attempt: int) -> bool:
     if attempt:
         time.sleep(STEP_SECONDS)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return _is_free(descriptor, fcntl.LOCK_EX)
 
 
 def is_supervised(data_dir: Path) -> bool:
     """Say whether a supervisor runs on a data directory, whether its services serve already or not."""
+    with held_if_there(run_directory(data_dir) / LOCK, fcntl.LOCK_SH) as is_free:
+        return not is_free
+
+
+@contextmanager
+def held_if_there(path: Path, kind: int = fcntl.LOCK_EX) -> Iterator[bool]:
+    """Hold the lock on a file while the block runs; yield False when another process has it.
+
+    A file that is not there is nobody's, and is not made.
+    """
     try:
-        descriptor = os.open(run_directory(data_dir) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        yield True
+        return
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
+        yield _is_free(descriptor, kind)
     finally:
         os.close(descriptor)
+
+
+def _is_free(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -9,6 +9,7 @@ from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
 from ranktrail.trace.v1.trace_pb2 import Layer
 from ranktrail_cli.folder import Skip, Skipped, list_folder, read_still
+from ranktrail_cli.sizes import size_words
 from ranktrail_client.client import Client
 from ranktrail_client.errors import CommitConflict, ProjectNotFound, Unavailable
 from ranktrail_client.frames import commit_frames, digest_of
@@ -16,8 +17,8 @@ from ranktrail_client.paging import pages
 
 COMMIT_ATTEMPTS = 3
 DEFAULT_KIND = "document"
-READ_PHASE, SEND_PHASE = OWN_PHASES = ("read", "send")
-"""What happens before the ranker builds the index, whose phases the ranker names."""
+READ_PHASE, SEND_PHASE, CASE_PHASE = OWN_PHASES = ("read", "send", "case")
+"""What is no phase of the index; those the ranker names."""
 READY_PHASE = "ready"
 
 
@@ -26,6 +27,9 @@ class Progress(Protocol):
 
     def step(self, phase: str, done: int, total: int) -> None:
         """`done` of `total` steps of `phase` are done; a `total` of 0 is not known."""
+
+    def note(self, text: str) -> None:
+        """Say something that is worth knowing before the task goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class SyncReport:
     effective_memory_hash: str = ""
     index_revision: str = ""
     unit_count: int = 0
+    token_vector_bytes: int = 0
 
     @property
     def changed_anything(self) -> bool:
@@ -88,7 +93,10 @@ def sync_folder(client: Client, folder: Path, target: Target, progress: Progress
     _commit_differences(client, folder, target, digests, report, progress)
     if target.layer == trace_pb2.LAYER_ORGANIZATION:
         _make_known(client, target.project_id)
-    _ensure_index(client, target.project_id, report, progress)
+    index = ensure_index(client, target.project_id, progress)
+    report.index_revision, report.unit_count = index.index_revision, index.unit_count
+    report.effective_memory_hash = index.effective_memory_hash
+    report.token_vector_bytes = index.token_vector_bytes
     return report
 
 
@@ -204,11 +212,14 @@ def _make_known(client: Client, project_id: str) -> None:
         client.ranker.commit_memory(commit_frames(header))
 
 
-def _ensure_index(client: Client, project_id: str, report: SyncReport, progress: Progress) -> None:
-    for message in client.ranker.ensure_index(pb.EnsureIndexRequest(project_id=project_id)):
-        progress.step(message.phase, message.done_count, message.total_count)
-        report.index_revision = message.index_revision
-        report.unit_count = message.unit_count
-        report.effective_memory_hash = message.effective_memory_hash
-    if not report.index_revision:
+def ensure_index(client: Client, project_id: str, progress: Progress) -> pb.EnsureIndexResponse:
+    """Wait for the project's index and return what is said of it last; raise Unavailable when it is not complete."""
+    last, is_size_known = pb.EnsureIndexResponse(), False
+    for last in client.ranker.ensure_index(pb.EnsureIndexRequest(project_id=project_id)):
+        if last.token_vector_bytes and last.phase != READY_PHASE and not is_size_known:
+            is_size_known = True
+            progress.note(f"the token vectors of this index will take about {size_words(last.token_vector_bytes)}")
+        progress.step(last.phase, last.done_count, last.total_count)
+    if not last.index_revision:
         raise Unavailable(f"the index of project {project_id!r} is not complete: sync again, or see `ranktrail status`")
+    return last

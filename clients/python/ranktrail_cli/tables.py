@@ -36,6 +36,11 @@ class Table:
         """Add a row of as many cells as there are columns."""
         self._rows.append((tuple(safe_line(cell) for cell in cells), style))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows."""
+        return not self._rows
+
     def lines(self, width: int | None, rule: str = "─") -> list[Text]:
         """Return head, a line of `rule`, and rows for a terminal of `width` cells; None is one without an edge.
 
@@ -65,7 +70,7 @@ class Table:
         below = [at for at in range(len(self.columns)) if at not in beside]
         for row, style in self._rows:
             yield Text(self._beside(beside, widths, row), style)
-            for line in _packed([f"{self.columns[at].name} {row[at]}" for at in below], width):
+            for line in _packed([f"{self.columns[at].name} {row[at]}" for at in below if row[at]], width):
                 yield Text(_INDENT + line, style)
 
     def _beside(self, beside: Sequence[int], widths: Sequence[int], cells: Sequence[str]) -> str:

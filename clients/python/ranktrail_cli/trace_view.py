@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from ranktrail.history.v1.history_service_pb2 import RetrievalRun
 from ranktrail.ranker.v1.ranker_service_pb2 import Fragment
 from ranktrail.trace.v1.trace_pb2 import Candidate, DeltaAction, ExclusionReason
 from ranktrail_cli.output import Output
 from ranktrail_cli.tables import Column, Table
-from ranktrail_client.message_json import enum_word, message_json
+from ranktrail_client.message_json import enum_word, timestamp_json
 
 DASH = "–"  # noqa: RUF001 - an en dash is what stands for nothing
 CANDIDATE_COLUMNS = (
@@ -45,7 +47,7 @@ def candidates_table(candidates: Iterable[Candidate]) -> Table:
     """Return a table with a row a candidate: each stage's rank and score, and what became of it."""
     table = Table(CANDIDATE_COLUMNS)
     for candidate in candidates:
-        table.add(*_cells(candidate), style="" if candidate.selected else "dim")
+        table.add(*candidate_cells(candidate), style="" if candidate.selected else "dim")
     return table
 
 
@@ -59,7 +61,8 @@ def print_candidates(output: Output, candidates: Sequence[Candidate]) -> None:
     output.note(CANDIDATES_EXPLAINED)
 
 
-def _cells(candidate: Candidate) -> tuple[str, ...]:
+def candidate_cells(candidate: Candidate) -> tuple[str, ...]:
+    """Return a candidate's row of CANDIDATE_COLUMNS."""
     return (
         _number(candidate, "final_rank"),
         _number(candidate, "final_stage"),
@@ -125,7 +128,12 @@ def state_word(run: RetrievalRun) -> str:
 
 def created(run: RetrievalRun) -> str:
     """Return when a Run began, to the second, in UTC."""
-    return str(message_json(run)["create_time"] or DASH).split(".", maxsplit=1)[0]
+    return seconds_of(run.create_time)
+
+
+def seconds_of(time: Timestamp) -> str:
+    """Return a time to the second, in UTC; a dash for one that was never set."""
+    return (timestamp_json(time) or DASH).split(".", maxsplit=1)[0] if time.seconds else DASH
 
 
 def shortened(text: str, limit: int = 60) -> str:

@@ -50,8 +50,8 @@ class EvaluationCalls:
     def replace_evaluation_judgments(
         self, request: pb.ReplaceEvaluationJudgmentsRequest, timeout: float = WRITE_DEADLINE
     ) -> pb.ReplaceEvaluationJudgmentsResponse:
-        """Replace a case's whole judgment set."""
-        return self._link.write(self._stub.ReplaceEvaluationJudgments, request, timeout)
+        """Replace a case's whole judgment set; repeated like a read, since the request_id makes that safe."""
+        return self._link.read(self._stub.ReplaceEvaluationJudgments, request, timeout)
 
     def list_judgment_versions(
         self, request: pb.ListJudgmentVersionsRequest, timeout: float = READ_DEADLINE

@@ -90,6 +90,16 @@ class HistoryCalls:
         """Delete Runs that no case pins."""
         return self._link.write(self._stub.ClearRetrievalRuns, request, timeout)
 
+    def check_store(
+        self, request: pb.CheckStoreRequest, timeout: float | None = None
+    ) -> Iterator[pb.CheckStoreResponse]:
+        """Yield what is wrong with the store, and how far the check is."""
+        return self._link.stream(self._stub.CheckStore, request, timeout)
+
+    def backup_store(self, timeout: float | None = None) -> Iterator[pb.BackupStoreResponse]:
+        """Yield a copy of the store, frame by frame."""
+        return self._link.stream(self._stub.BackupStore, pb.BackupStoreRequest(), timeout)
+
     def get_runtime(
         self, request: pb.GetRuntimeRequest | None = None, timeout: float = READ_DEADLINE
     ) -> pb.GetRuntimeResponse:

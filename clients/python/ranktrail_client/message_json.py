@@ -89,7 +89,7 @@ def _value_json(field: FieldDescriptor) -> Callable[[Any], Any]:
     if enum is not None:
         return lambda number: enum_word(enum, number)
     if field.message_type is not None:
-        return _timestamp_json if field.message_type is Timestamp.DESCRIPTOR else message_json
+        return timestamp_json if field.message_type is Timestamp.DESCRIPTOR else message_json
     return _SCALARS.get(field.type, _itself)
 
 
@@ -112,7 +112,8 @@ _SCALARS: dict[int, Callable[[Any], Any]] = {
 }
 
 
-def _timestamp_json(timestamp: Timestamp) -> str | None:
+def timestamp_json(timestamp: Timestamp) -> str | None:
+    """Return a time as an RFC 3339 string; null outside the years 1 to 9999."""
     try:
         moment = _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1_000)
     except OverflowError:  # outside the years 1 to 9999 nothing is a time

@@ -81,6 +81,16 @@ class RankerCalls:
         """Check a profile's text."""
         return self._link.read(self._stub.ValidateProfile, request, timeout)
 
+    def check_memory(
+        self, request: pb.CheckMemoryRequest, timeout: float | None = None
+    ) -> Iterator[pb.CheckMemoryResponse]:
+        """Yield what is wrong with commits and journal, and how far the check is."""
+        return self._link.stream(self._stub.CheckMemory, request, timeout)
+
+    def backup_memory(self, timeout: float | None = None) -> Iterator[pb.BackupMemoryResponse]:
+        """Yield a copy of the commits, frame by frame."""
+        return self._link.stream(self._stub.BackupMemory, pb.BackupMemoryRequest(), timeout)
+
     def get_runtime(
         self, request: pb.GetRuntimeRequest | None = None, timeout: float = READ_DEADLINE
     ) -> pb.GetRuntimeResponse:

@@ -10,8 +10,9 @@ from typing import IO
 import pytest
 
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
-from ranktrail_cli import run_delivery, state_file
+from ranktrail_cli import state_file
 from ranktrail_cli.exits import Exit
+from ranktrail_client import run_delivery
 from tests.fakes.services import FakeHistory, FakeRanker, served
 from tests.unit.cli.running import Run, a_reply
 

@@ -13,10 +13,11 @@ import pytest
 
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_cli import command_line, run_delivery
+from ranktrail_cli import command_line
 from ranktrail_cli.command_line import run
 from ranktrail_cli.exits import Exit
 from ranktrail_cli.root import cli
+from ranktrail_client import run_delivery
 from tests.fakes.services import FakeHistory, FakeRanker, served
 from tests.unit.cli.running import Run, a_reply, a_run
 

@@ -8,17 +8,18 @@ import click
 
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
+from ranktrail_cli.completing import ProjectField
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.fields import LAYERS, TextField, layer_number
 from ranktrail_cli.output import Output
-from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.state_file import read_state, write_state
 from ranktrail_cli.trace_view import counted, print_candidates, print_fragments
 from ranktrail_client.client import Client
 from ranktrail_client.errors import InvalidActivationState, RanktrailError, RunNotFound
 from ranktrail_client.message_json import message_json
+from ranktrail_client.run_delivery import delivered_run
 
 INT32_MAX = 2**31 - 1
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -58,7 +59,7 @@ def _filtered(command: Function) -> Function:
     )
 )
 @click.argument("query", type=TextField("query"))
-@click.option("--project", required=True, type=TextField("project"), help="The project to ask.")
+@click.option("--project", required=True, type=ProjectField("project"), help="The project to ask.")
 @click.option("--state", type=click.Path(path_type=Path), help="File of what the caller knows; read, then written.")
 @_filtered
 @click.option("--trace", is_flag=True, help="Also print every candidate, as history recorded it.")

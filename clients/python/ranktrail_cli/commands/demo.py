@@ -1,10 +1,6 @@
 """`ranktrail demo`: everything at once, on a memory that ships with it."""
 
 import os
-import shutil
-import signal
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,13 +15,12 @@ from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.supervised import Supervised
 from ranktrail_cli.supervisor import Supervisor, make_services
+from ranktrail_cli.temporary_folder import end_on_sigterm, short_folder
 from ranktrail_client.client import Client
 from ranktrail_client.errors import RanktrailError
 
 LOG = "services.log"
 LOG_LINES = 20
-# What a folder's path may have, so that a socket below it still has an address.
-LONGEST_TEMPORARY_PATH = 60
 
 
 @click.command(
@@ -44,7 +39,7 @@ def demo(session: Session) -> None:
     stops both services. Services that run already are not used. With --data-dir, everything stays in that new folder.
     """
     os.umask(0o077)
-    with _end_on_sigterm(), _folder(session.given_data_dir) as folder:
+    with end_on_sigterm(), _folder(session.given_data_dir) as folder:
         _run(folder, session.output)
 
 
@@ -106,12 +101,8 @@ def _folder(given: Path | None) -> Iterator[Path]:
     if given is not None:
         yield _made(given.expanduser().absolute())
         return
-    place = tempfile.gettempdir()
-    folder = Path(tempfile.mkdtemp(prefix="rt-", dir=place if len(place) < LONGEST_TEMPORARY_PATH else "/tmp"))  # noqa: S108
-    try:
+    with short_folder() as folder:
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _made(folder: Path) -> Path:
@@ -125,13 +116,3 @@ def _made(folder: Path) -> Path:
     if not is_empty:
         raise CommandFailed(f"--data-dir {str(folder)!r} is not empty: the demo needs a new folder", Exit.REFUSED)
     return folder
-
-
-@contextmanager
-def _end_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the demo the way Ctrl-C does, so that nothing stays behind."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

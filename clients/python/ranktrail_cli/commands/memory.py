@@ -4,8 +4,9 @@ import click
 
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
 from ranktrail.trace.v1 import trace_pb2
+from ranktrail_cli.completing import ProjectField
 from ranktrail_cli.examples import examples
-from ranktrail_cli.fields import LAYERS, TextField, layer_number
+from ranktrail_cli.fields import LAYERS, layer_number
 from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.tables import Column, Table
@@ -41,7 +42,7 @@ def memory() -> None:
         "ranktrail memory show --project docs --layer organization --json",
     ),
 )
-@click.option("--project", required=True, type=TextField("project"), help="The project.")
+@click.option("--project", required=True, type=ProjectField("project"), help="The project.")
 @click.option(
     "--layer", type=click.Choice(LAYERS), help="One layer as committed. Default: what the layers make together."
 )

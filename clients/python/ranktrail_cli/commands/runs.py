@@ -5,13 +5,15 @@ import itertools
 import click
 
 from ranktrail.history.v1 import history_service_pb2 as pb
+from ranktrail_cli.commands.runs_clear import clear_runs
+from ranktrail_cli.completing import ProjectField, RunField
 from ranktrail_cli.examples import examples
 from ranktrail_cli.fields import RUN_STATES, TextField
-from ranktrail_cli.run_delivery import delivered_run
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.trace_view import created, print_run, runs_table, shortened, state_word
 from ranktrail_client.message_json import enum_number, message_json
 from ranktrail_client.paging import LARGEST_PAGE, pages
+from ranktrail_client.run_delivery import delivered_run
 
 
 @click.group(
@@ -19,10 +21,14 @@ from ranktrail_client.paging import LARGEST_PAGE, pages
         "ranktrail runs list --project docs --limit 10",
         "ranktrail runs show 01JD5Z6J8QW3N7M2K4R9T0V1XY",
         "ranktrail runs watch --json",
+        "ranktrail runs clear --dry-run",
     )
 )
 def runs() -> None:
     """Show what was asked, and how each answer came about."""
+
+
+runs.add_command(clear_runs)
 
 
 @runs.command(
@@ -33,7 +39,7 @@ def runs() -> None:
         'ranktrail runs list --query "roll back" --limit 5',
     ),
 )
-@click.option("--project", type=TextField("--project"), default="", help="Only this project's.")
+@click.option("--project", type=ProjectField("--project"), default="", help="Only this project's.")
 @click.option("--state", type=click.Choice(RUN_STATES), help="Only Runs in this state.")
 @click.option("--query", type=TextField("--query"), default="", help="Only Runs whose query holds this text.")
 @click.option("--pinned/--unpinned", default=None, help="Only Runs that a case pins, or only those that none does.")
@@ -67,7 +73,7 @@ def list_runs(session: Session, project: str, state: str | None, query: str, pin
         "ranktrail runs show 01JD5Z6J8QW3N7M2K4R9T0V1XY --json",
     ),
 )
-@click.argument("run_id", metavar="RUN", type=TextField("run_id"))
+@click.argument("run_id", metavar="RUN", type=RunField("run_id"))
 @with_session
 def show_run(session: Session, run_id: str) -> None:
     """Show one Run with every candidate: its rank and score in each stage, and why it was selected or not.
@@ -89,7 +95,7 @@ def show_run(session: Session, run_id: str) -> None:
         "ranktrail runs watch --project docs --json",
     ),
 )
-@click.option("--project", type=TextField("--project"), default="", help="Only this project's.")
+@click.option("--project", type=ProjectField("--project"), default="", help="Only this project's.")
 @click.option("--after", type=click.IntRange(min=0), help="First what changed after this change_sequence.")
 @with_session
 def watch_runs(session: Session, project: str, after: int | None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ranktrail_cli.completing import ProjectField
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.fields import LAYERS, TextField, layer_number, reason_of
@@ -14,6 +15,7 @@ from ranktrail_cli.folder import is_ignored
 from ranktrail_cli.output import Output
 from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.session import Session, with_session
+from ranktrail_cli.sizes import size_words
 from ranktrail_cli.synchronisation import DEFAULT_KIND, SyncReport, Target, sync_folder
 from ranktrail_cli.trace_view import counted
 from ranktrail_client.client import Client
@@ -31,7 +33,7 @@ RETRY_MILLISECONDS = 2_000
     )
 )
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--project", required=True, type=TextField("project"), help="The project whose memory it is.")
+@click.option("--project", required=True, type=ProjectField("project"), help="The project whose memory it is.")
 @click.option("--layer", type=click.Choice(LAYERS), default="project", show_default=True, help="Where to commit.")
 @click.option(
     "--kind",
@@ -48,10 +50,10 @@ RETRY_MILLISECONDS = 2_000
 def sync(session: Session, folder: Path, project: str, layer: str, kind: str, prune: bool, watch: bool) -> None:
     """Put FOLDER into a layer of a project's memory.
 
-    Only resources that changed travel, and the command returns when the index is ready. Each file is a resource whose
-    id and path are its path below FOLDER. Hidden files and version control folders are ignored; a file that cannot be
-    taken, and a link that leaves FOLDER, is named and skipped, and is never pruned. Without --prune, a resource whose
-    file was deleted stays in the memory.
+    Only resources that changed travel, and the command returns when the index is ready; before it encodes, it says
+    about how much the token vectors will take. Each file is a resource whose id and path are its path below FOLDER.
+    Hidden files and version control folders are ignored; a file that cannot be taken, and a link that leaves FOLDER, is
+    named and skipped, and is never pruned. Without --prune, a resource whose file was deleted stays in the memory.
     """
     target = Target(project, layer_number(layer), kind, prune)
     with session.connect("ranker") as client:
@@ -122,12 +124,13 @@ def _print_watched(output: Output, project: str, layer: str, report: SyncReport)
 
 
 def _print(output: Output, report: SyncReport) -> None:
+    vectors = f", {size_words(report.token_vector_bytes)} of token vectors" if report.token_vector_bytes else ""
     for skip in () if output.as_json else report.skips:
         output.remark(f"skipped {skip.path}: {skip.reason}")
     output.line(
         f"added {report.added_count}, changed {report.changed_count}, deleted {report.deleted_count}, "
         f"unchanged {report.unchanged_count}, skipped {len(report.skips)}; "
-        f"the index is ready with {counted(report.unit_count, 'unit')}"
+        f"the index is ready with {counted(report.unit_count, 'unit')}{vectors}"
     )
 
 
@@ -145,4 +148,5 @@ def report_json(project: str, layer: str, report: SyncReport) -> dict[str, Any]:
         "effective_memory_hash": report.effective_memory_hash,
         "index_revision": report.index_revision,
         "unit_count": report.unit_count,
+        "token_vector_bytes": report.token_vector_bytes,
     }

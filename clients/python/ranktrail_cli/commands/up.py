@@ -1,4 +1,4 @@
-"""`ranktrail up`: both services under one supervisor."""
+"""`ranktrail up`: both services, and the diagnostics pages, under one supervisor."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.output import Output
 from ranktrail_cli.session import Session, with_session
 from ranktrail_cli.supervised import Supervised, ending
+from ranktrail_cli.supervised_pages import make_pages
 from ranktrail_cli.supervisor import Supervisor, is_healthy, make_services
 from ranktrail_cli.supervisor_lock import locked
 from ranktrail_client.client import Client
@@ -23,7 +24,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.command(
     epilog=examples(
         "ranktrail up",
-        "ranktrail up --data-dir /tmp/ranktrail",
+        "ranktrail up --data-dir /tmp/ranktrail --no-diagnostics",
         "RANKTRAIL_HOME=/tmp/ranktrail ranktrail up --json",
         "ranktrail up --cross-encoder folder:models/ms-marco-MiniLM-L6-v2 --profile reranked.v1",
     )
@@ -34,12 +35,24 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option("--dtype", type=click.Choice(["float32", "bfloat16"]), help="Change the encoder's; rebuilds every index.")
 @click.option("--recording", type=click.Choice(["on", "off"]), help="Whether Runs go to history.")
 @click.option("--allow-download", is_flag=True, help="Let a hf: model be downloaded.")
+@click.option("--diagnostics/--no-diagnostics", default=True, help="Whether to serve the diagnostics pages too.")
+@click.option(
+    "--diagnostics-port", type=click.IntRange(0, 65_535), default=0, help="Their port. Default: any free one."
+)
 @with_session
-def up(session: Session, *, allow_download: bool, **ranker_options: str | None) -> None:
-    """Run both services, and start one again that dies, until Ctrl-C.
+def up(
+    session: Session,
+    *,
+    allow_download: bool,
+    diagnostics: bool,
+    diagnostics_port: int,
+    **ranker_options: str | None,
+) -> None:
+    """Run both services and the diagnostics pages, and start one again that dies, until Ctrl-C.
 
-    A second Ctrl-C does not wait for their end. Both serve on Unix sockets in the data directory, which nobody else can
-    open, or at the addresses given. What they log goes to standard error.
+    A second Ctrl-C does not wait for their end. The services serve on Unix sockets in the data directory, which nobody
+    else can open, or at the addresses given; the pages on a port of loopback, at the address that is printed: whoever
+    has it can see every Run. What they log goes to standard error.
     """
     os.umask(0o077)
     with session.connect() as client, locked(session.data_dir), _stop_signals() as received:
@@ -51,11 +64,13 @@ def up(session: Session, *, allow_download: bool, **ranker_options: str | None) 
             history=session.history,
             ranker_options=[*_options(ranker_options), *(["--allow-download"] if allow_download else [])],
         )
-        supervisor = Supervisor(services, _Printed(session.output))
+        # First, since children end in this order: browsers that listen should not wait for the services.
+        pages = [make_pages(session.data_dir, diagnostics_port, _addresses(session))] if diagnostics else []
+        supervisor = Supervisor([*pages, *services], _Printed(session.output))
         try:
             supervisor.start(lambda: bool(received))
             if not received:
-                session.output.line(f"data in {session.data_dir}; Ctrl-C ends both")
+                session.output.line(f"data in {session.data_dir}; Ctrl-C ends all")
             supervisor.keep(lambda: bool(received))
             session.output.line("ending…")
         finally:
@@ -67,6 +82,12 @@ def _options(values: Mapping[str, str | None]) -> Iterator[str]:
     for name, value in values.items():
         if value is not None:
             yield from (f"--{name.replace('_', '-')}", value)
+
+
+def _addresses(session: Session) -> list[str]:
+    """Return the options that name the services, where they are not at their own place."""
+    given = _options({"ranker": session.ranker, "history": session.history})
+    return [*given, *(["--allow-remote"] if session.allow_remote else [])]
 
 
 @contextmanager

@@ -18,8 +18,9 @@ def delivered_run(
     patience: float = PATIENCE_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    on_wait: Callable[[], None] | None = None,
 ) -> history_pb2.GetRetrievalRunResponse:
-    """Return a Run once it is terminal, or as it is after `patience` seconds.
+    """Return a Run once it is terminal, or as it is after `patience` seconds; `on_wait` is called before a first wait.
 
     Raises RunNotFound as soon as no ranker has anything left to deliver, and after `patience` seconds.
     """
@@ -35,6 +36,9 @@ def delivered_run(
         else:
             if found.run.state != history_pb2.RetrievalRun.STATE_RUNNING or clock() > deadline:
                 return found
+        if on_wait is not None:
+            on_wait()
+            on_wait = None
         sleep(STEP_SECONDS)
 
 
