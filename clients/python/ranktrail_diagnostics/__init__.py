@@ -1,0 +1,1 @@
+"""The diagnostics pages: where people see what both services do and how each answer came about."""
