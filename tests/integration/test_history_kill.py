@@ -13,6 +13,7 @@ import pytest
 from ranktrail.history.v1 import history_service_pb2 as pb
 from tests.fakes.history_server import TIMEOUT, HistoryClient, HistoryProcess
 from tests.history_builders import Corpus, a_corpus, a_run, digest, revisions
+from tests.store_checks import assert_only_leftovers
 
 ROUNDS = 20
 CANDIDATES = 60
@@ -77,6 +78,10 @@ def test_killed_at_random_instants_under_load_it_keeps_what_it_answered_and_noth
     assert stored
     _check_rows(tmp_path, recorded)
     _check_bodies(tmp_path)
+    with HistoryProcess(tmp_path, "--inspect") as process:
+        client = HistoryClient(process.target)
+        assert_only_leftovers(client.history)
+        client.close()
     _check_service(tmp_path, recorded, stored)
 
 

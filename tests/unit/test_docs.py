@@ -8,7 +8,8 @@ import pytest
 from ranker_service.profiles.catalog import ProfileCatalog
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [path for path in ROOT.rglob("*.md") if not {".venv", "handbook", "corpus"} & set(path.parts)]
+ELSEWHERE = {".venv", "node_modules", ".build", "handbook", "corpus"}
+DOCUMENTS = [path for path in ROOT.rglob("*.md") if not ELSEWHERE & set(path.parts)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
