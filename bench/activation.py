@@ -1,8 +1,8 @@
 """One activation through the whole product, beside the time that its models take, and what recording adds to it.
 
-Three rankers on copies of one memory are asked in turn, one activation every 50 ms: with history on, with recording
-off, and with history stopped (SIGSTOP: it accepts and never answers). Model time is what the Run's own trace says of
-encoding the query and of reranking.
+Three rankers on copies of one memory are asked in turn, ten queries at a time, one activation every 50 ms: with history
+on, with recording off, and with history stopped (SIGSTOP: it accepts and never answers). Model time is what the Run's
+own trace says of encoding the query and of reranking.
 
     python bench/activation.py [--units 10000] [--rounds 200] [--json]
 """
@@ -30,6 +30,8 @@ from ranktrail_client.frames import commit_frames
 
 PROJECT = "bench"
 INTERVAL_SECONDS = 0.05
+IN_A_ROW = 10
+WARM_UP = 50
 SEED = 7
 WORDS_PER_UNIT = 110
 MODEL_STAGES = ("embedding", "rerank")
@@ -74,6 +76,17 @@ def ask(client: Client, query: str) -> tuple[float, str]:
     return (time.perf_counter() - begun) * 1e3, reply.run_id
 
 
+def _ask_in_time(client: Client, query: str) -> tuple[float, str]:
+    begun = time.perf_counter()
+    asked = ask(client, query)
+    time.sleep(max(0.0, INTERVAL_SECONDS - (time.perf_counter() - begun)))
+    return asked
+
+
+def _cyclic(queries: list[str], first: int, count: int) -> list[str]:
+    return [queries[number % len(queries)] for number in range(first, first + count)]
+
+
 def stage_milliseconds(client: Client, run_id: str) -> dict[str, float]:
     """Return the stage latencies of a Run once it is recorded."""
     until = time.monotonic() + 60
@@ -102,18 +115,15 @@ def measure(
                 processes["history_service"].send_signal(signal.SIGSTOP)
                 stack.callback(processes["history_service"].send_signal, signal.SIGCONT)
         for client in clients.values():
-            for query in queries[:20]:
+            for query in queries[:WARM_UP]:
                 ask(client, query)
         milliseconds: dict[str, list[float]] = {mode: [] for mode in modes}
-        recorded = []
-        for number in range(rounds):
+        recorded: list[tuple[float, str]] = []
+        for first in range(WARM_UP, WARM_UP + rounds, IN_A_ROW):
             for mode, client in clients.items():
-                begun = time.perf_counter()
-                taken, run_id = ask(client, queries[(20 + number) % len(queries)])
-                milliseconds[mode].append(taken)
-                if mode == "on":
-                    recorded.append((taken, run_id))
-                time.sleep(max(0.0, INTERVAL_SECONDS - (time.perf_counter() - begun)))
+                asked = [_ask_in_time(client, query) for query in _cyclic(queries, first, IN_A_ROW)]
+                milliseconds[mode] += [taken for taken, _ in asked]
+                recorded += asked if mode == "on" else []
         stages = {run_id: stage_milliseconds(clients["on"], run_id) for _, run_id in recorded}
     return milliseconds, recorded, stages
 
@@ -139,7 +149,8 @@ def main() -> None:
         "rounds": options.rounds,
         "reply_ms": {mode: _spread(values) for mode, values in milliseconds.items()},
         "recording_adds_ms": {
-            mode: round(median(milliseconds[mode]) - median(milliseconds["off"]), 3) for mode in ("on", "stopped")
+            mode: round(median(a - b for a, b in zip(milliseconds[mode], milliseconds["off"], strict=True)), 3)
+            for mode in ("on", "stopped")
         },
         "ranking_adds_to_models_ms": _spread(added),
         "beyond_encoding_ms": _spread(beyond_encoding),

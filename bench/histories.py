@@ -6,9 +6,12 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any, Self
 
 import grpc
@@ -166,20 +169,30 @@ def judged_set(history: History, traces: Traces, count: int) -> None:
         made = {f"case-{number}": traces.candidates() for number in numbers}
         history.send(traces.run(run_id, candidates) for run_id, candidates in made.items())
         for run_id, candidates in made.items():
-            _judge(history, run_id, traces.judgments(candidates))
+            pinned = history.evaluation.CreateEvaluationCase(evaluation_pb.CreateEvaluationCaseRequest(run_id=run_id))
+            judge(history, pinned.evaluation_case, traces.judgments(candidates))
 
 
-def _judge(history: History, run_id: str, judgments: list[evaluation_pb.EvaluationJudgment]) -> None:
-    pinned = history.evaluation.CreateEvaluationCase(evaluation_pb.CreateEvaluationCaseRequest(run_id=run_id))
+def judge(
+    history: History, case: evaluation_pb.EvaluationCase, judgments: list[evaluation_pb.EvaluationJudgment]
+) -> None:
+    """Replace a case's judgments."""
     history.evaluation.ReplaceEvaluationJudgments(
         evaluation_pb.ReplaceEvaluationJudgmentsRequest(
-            case_id=pinned.evaluation_case.case_id,
-            expected_judgment_version=1,
+            case_id=case.case_id,
+            expected_judgment_version=case.judgment_version,
             author="bench",
-            request_id=run_id,
+            request_id=f"version-{case.judgment_version}",
             judgments=judgments,
         )
     )
+
+
+@contextlib.contextmanager
+def temporary_data_dir(parent: Path | None = None) -> Iterator[Path]:
+    """Make a directory of a short path, since a socket's path has a limit."""
+    with tempfile.TemporaryDirectory(prefix="rt-", dir=parent) as directory:
+        yield Path(directory)
 
 
 @contextlib.contextmanager
@@ -194,9 +207,6 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def sync_milliseconds(directory: Path, count: int = 50) -> float:
     """Return the median time in which the disk makes 4 KiB more of a file durable."""
-    import statistics  # noqa: PLC0415
-    import time  # noqa: PLC0415
-
     times = []
     with (directory / "sync").open("wb", buffering=0) as file:
         for _ in range(count):
@@ -204,7 +214,7 @@ def sync_milliseconds(directory: Path, count: int = 50) -> float:
             begun = time.perf_counter()
             os.fdatasync(file.fileno())
             times.append(1_000 * (time.perf_counter() - begun))
-    return statistics.median(times)
+    return median(times)
 
 
 def _reason(selected: bool, reranked: bool) -> int:

@@ -8,16 +8,13 @@ once it is committed. Bare `sqlite3` does one `executemany` and one commit a Run
 """
 
 import argparse
-import json
 import sqlite3
-import sys
-import tempfile
 import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import histories
+from bars import Line, finish, ratios
 
 from history_service.domain.run import Candidate
 from history_service.rpc.candidates import candidate_rows
@@ -28,7 +25,7 @@ from ranktrail.history.v1 import history_service_pb2 as pb
 BAR = 0.5
 TABLE = "retrieval_run_candidates"
 COLUMNS = ("run_sequence", *Candidate._fields)
-INSERT = f"INSERT INTO {TABLE} ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+INSERT = f"INSERT INTO {TABLE} ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
 
 
 class Bare:
@@ -73,16 +70,7 @@ def measure(directory: Path, rounds: int, count: int) -> dict[str, Any]:
                 for name, taken in seconds.items():
                     rates[name].append(count / taken)
     bare.close()
-    ratios = [ours / theirs for ours, theirs in zip(rates["history"], rates["sqlite3"], strict=True)]
-    return {
-        "candidates": histories.CANDIDATES,
-        "runs_a_round": count,
-        "sync_ms": histories.sync_milliseconds(directory),
-        "runs_per_second": rates,
-        "ratios": ratios,
-        "ratio": median(ratios),
-        "bar": BAR,
-    }
+    return {"runs_a_round": count, "sync_ms": histories.sync_milliseconds(directory), "runs_per_second": rates}
 
 
 def timed(work: Any, *arguments: Any) -> float:
@@ -100,17 +88,15 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, help="where to write (default: the system's temporary directory)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rt-", dir=options.directory) as directory:
-        report = measure(Path(directory), options.rounds, options.runs)
-    if options.json:
-        print(json.dumps(report))
-    else:
-        for name, values in report["runs_per_second"].items():
-            print(f"{name:10} {median(values):8.0f} Runs/s  ({min(values):.0f} to {max(values):.0f})")
-        low, high = min(report["ratios"]), max(report["ratios"])
-        print(f"history reaches {report['ratio']:.2f} of sqlite3 ({low:.2f} to {high:.2f}); bar {BAR}", end="")
-        print(f"; the disk syncs in {report['sync_ms']:.2f} ms")
-    sys.exit(report["ratio"] < BAR)
+    with histories.temporary_data_dir(options.directory) as directory:
+        found = measure(directory, options.rounds, options.runs)
+    rates = found["runs_per_second"]
+    lines = [
+        *(Line.of(f"{name}, Runs/s", values) for name, values in rates.items()),
+        Line.of("one sync of the disk, ms", [found["sync_ms"]]),
+        Line.of("history / sqlite3", ratios(rates["history"], rates["sqlite3"]), BAR, at_least=True),
+    ]
+    finish(lines, found, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def build_snapshot(
     with _Beside(directory) as temporary:
         meta.write(temporary, save_parts(parts, temporary, encoder.revision, settings))
     build.report_index(_INDEX_STEPS)
-    return open_snapshot(directory, store)
+    return open_snapshot(directory, store, [draft.unit for draft in drafts])
 
 
 class _Build:

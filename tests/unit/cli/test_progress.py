@@ -33,3 +33,12 @@ def test_a_phase_is_named_by_whose_it_is_and_an_unknown_length_is_left_out() -> 
         clock.now += REMARK_SECONDS
         remarks.step(phase, 1, total)
     assert said == ["read 1 of 9", "send 1 of 9", "waiting for the index: index"]
+
+
+def test_what_else_is_waited_for_is_said_in_its_own_words() -> None:
+    said: list[str] = []
+    clock = Clock()
+    remarks = Remarks(said.append, clock, prefix="checking ")
+    clock.now = REMARK_SECONDS
+    remarks.step("bodies", 256, 1_000)
+    assert said == ["checking bodies 256 of 1000"]

@@ -16,6 +16,7 @@ from history_service.store.awaited import AwaitedCorpora
 from history_service.store.blobs import BlobStore
 from history_service.store.database import Database
 from history_service.store.leases import Leases
+from history_service.use_cases.benchmark import Benchmark
 from history_service.use_cases.changes import Changes
 from history_service.use_cases.clear_history import ClearHistory
 from history_service.use_cases.collect_garbage import CollectGarbage
@@ -65,7 +66,7 @@ class Store:
         """Open the directory, as at a start."""
         self.database = Database(self.directory / "local.db")
         self.blobs = BlobStore(self.directory / "blobs")
-        self.leases = Leases()
+        self.leases, self.measured = Leases(), MeasuredCases()
         self.awaited = AwaitedCorpora(self.time, GRACE_US)
         self.collect = CollectGarbage(self.database, self.blobs, self.leases, self.awaited)
         self.prune = PruneHistory(self.database, self.collect, self.retain)
@@ -74,10 +75,11 @@ class Store:
         self.recording = RecordRun(self.database, Changes(), self.awaited)
         self.create_case = CreateCase(self.database, self.time, lambda: case_id(NOON_US, next(self._ids).to_bytes(10)))
         self.delete_case = DeleteCase(self.database, self.prune)
-        self.replace_judgments = ReplaceJudgments(self.database, self.time)
+        self.replace_judgments = ReplaceJudgments(self.database, self.measured, self.time)
         self.read = ReadRuns(self.database, self.blobs)
+        self.benchmark = Benchmark(self.database, self.measured)
         self.exporter = ExportSet(
-            self.database, self.blobs, self.leases, MeasuredCases(), self.directory, self.time, self.time
+            self.database, self.blobs, self.leases, self.measured, self.directory, self.time, self.time
         )
         self.importer = ImportSet(self.database, self.blobs, self.leases, Changes(), self.directory, self.time)
 

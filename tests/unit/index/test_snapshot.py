@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ranker_service.domain.resource import Layer
+from ranker_service.index import snapshot as snapshots
 from ranker_service.index.files import IndexDamaged
 from ranker_service.index.snapshot import Snapshot, open_snapshot
 from ranker_service.index.vector_store import VectorStore
@@ -111,9 +112,11 @@ def test_it_stays_readable_when_its_directory_is_removed(snapshot: Snapshot, ben
     assert snapshot.vectors.search(bench.encoder.encode_query("release").vector, 5)
 
 
-def test_a_text_that_is_changed_or_cut_while_the_index_is_open_is_an_error_and_not_a_crash(
-    snapshot: Snapshot, bench: Workbench
+def test_a_text_that_is_changed_or_cut_while_a_large_index_is_open_is_an_error_and_not_a_crash(
+    snapshot: Snapshot, bench: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(snapshots, "HELD_UNITS", snapshot.unit_count - 1)
+    held, snapshot = snapshot, open_snapshot(bench.directory / "indexes" / "index", bench.store)
     path = bench.directory / "indexes" / "index" / "unit_texts.bin"
     content = path.read_bytes()
     path.write_bytes(b"?" + content[1:])
@@ -123,6 +126,7 @@ def test_a_text_that_is_changed_or_cut_while_the_index_is_open_is_an_error_and_n
     with pytest.raises(IndexDamaged):
         snapshot.unit(0)
     assert snapshot.lexical.search(["releas"], 5)
+    assert held.unit(0).text.encode() in content, "a small one holds its units in memory"
 
 
 def test_threads_read_the_same_units(snapshot: Snapshot) -> None:
