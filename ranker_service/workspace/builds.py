@@ -20,6 +20,7 @@ class Builds:
         self._on_built = on_built
         self._queue: queue.SimpleQueue[Project | None] = queue.SimpleQueue()
         self._waiting: set[Project] = set()
+        self._under_way: Project | None = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="index-builds", daemon=True)
         self._thread.start()
@@ -34,9 +35,10 @@ class Builds:
             project.build_failure = None
         self._queue.put(project)
 
-    def is_waiting(self, project: Project) -> bool:
-        """Say whether a build is requested and has not begun."""
-        return project in self._waiting
+    def is_due(self, project: Project) -> bool:
+        """Say whether a build is requested or under way; `project.changed` is notified at its end."""
+        with self._lock:
+            return project in self._waiting or project is self._under_way
 
     def close(self) -> None:
         """End after the build under way; the process does not wait for it."""
@@ -46,7 +48,12 @@ class Builds:
         while (project := self._queue.get()) is not None:
             with self._lock:
                 self._waiting.discard(project)
+                self._under_way = project
             self._build(project)
+            with self._lock:
+                self._under_way = None
+            with project.changed:
+                project.changed.notify_all()
 
     def _build(self, project: Project) -> None:
         try:

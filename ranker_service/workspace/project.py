@@ -142,10 +142,10 @@ class Project:
                 return
             try:
                 snapshot = self._indexer.build(memory, self._read_body, self._snapshot, self._report)
+                with self._loading:
+                    self._snapshot = snapshot
             finally:
                 self._report_end()
-            with self._loading:
-                self._snapshot = snapshot
 
     @contextmanager
     def in_use(self) -> Iterator[None]:

@@ -132,14 +132,15 @@ class Workspace:
         last: BuildProgress | None = None
         while True:
             with project.changed:
-                project.changed.wait(PROGRESS_SECONDS)
+                if project.build in (None, last) and self._builds.is_due(project):
+                    project.changed.wait(PROGRESS_SECONDS)
                 progress, failure = project.build, project.build_failure
             if failure is not None:
                 raise StageFailed(failure.stage, failure.code, failure.summary)
             if progress is not None and progress != last:
                 yield progress
                 last = progress
-            if progress is None and not self._builds.is_waiting(project):
+            if not self._builds.is_due(project):
                 return
 
     def clear_project(self, project_id: str) -> int:
