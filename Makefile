@@ -21,7 +21,7 @@ $(READY): pyproject.toml constraints.txt
 demo: setup ## sync a sample memory, ask it, and see how every answer came about
 	@$(BIN)/ranktrail demo
 
-up: setup ## both services, until Ctrl-C
+up: setup ## both services and the diagnostics pages, until Ctrl-C
 	@$(BIN)/ranktrail up
 
 test: setup ## every test that this machine can run

@@ -9,6 +9,7 @@ from history_service.bootstrap import HistoryService
 from history_service.config import read_config
 from history_service.domain.errors import HistoryError
 from ranktrail_serving.errors import StartRefused
+from ranktrail_serving.log_lines import log_to_standard_error
 from ranktrail_serving.stop_signal import StopSignal
 
 logger = logging.getLogger("history_service")
@@ -19,7 +20,7 @@ EXIT_REFUSED = 5
 def main(arguments: Sequence[str]) -> int:
     """Serve; return the exit code."""
     os.umask(0o077)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_standard_error()
     stop_signal = StopSignal()
     try:
         config = read_config(arguments)

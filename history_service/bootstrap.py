@@ -1,6 +1,7 @@
 """Puts the service together; knows every concrete class, and is the only one to."""
 
 import logging
+import math
 import secrets
 import time
 from contextlib import ExitStack
@@ -34,8 +35,8 @@ from history_service.use_cases.delete_case import DeleteCase
 from history_service.use_cases.describe_runtime import describe_holdings
 from history_service.use_cases.export_set import ExportSet
 from history_service.use_cases.import_set import ImportSet
-from history_service.use_cases.prune_history import PruneHistory, Retention
 from history_service.use_cases.measured_cases import MeasuredCases
+from history_service.use_cases.prune_history import PruneHistory, Retention
 from history_service.use_cases.put_corpus import PutCorpus
 from history_service.use_cases.read_cases import ReadCases
 from history_service.use_cases.read_runs import ReadRuns
@@ -45,10 +46,11 @@ from history_service.use_cases.replace_judgments import ReplaceJudgments
 from history_service.use_cases.watch_runs import WatchRuns
 from ranktrail.evaluation.v1 import evaluation_service_pb2_grpc
 from ranktrail.history.v1 import history_service_pb2_grpc
-from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.bearer import TokenFile, TokenInterceptor
 from ranktrail_serving.interceptor import CallInterceptor
 from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.listener import LoopbackAddress, UnixAddress
+from ranktrail_serving.listener import TcpAddress, UnixAddress
+from ranktrail_serving.ownership import require_own
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 logger = logging.getLogger(__name__)
@@ -67,6 +69,16 @@ STREAM_LIMITS = {
     REFLECTION_METHOD: 4,
 }
 OTHER_CALL_LIMIT = 64
+_HOURS = 3_600.0
+STREAM_CEILINGS = {
+    # A ranker and a page stay connected for as long as they run.
+    history_servicer.RECORD_METHOD: math.inf,
+    history_servicer.WATCH_METHOD: math.inf,
+    history_servicer.CHECK_METHOD: 6 * _HOURS,
+    history_servicer.BACKUP_METHOD: 2 * _HOURS,
+    evaluation_servicer.IMPORT_METHOD: 6 * _HOURS,
+}
+"""Seconds that a stream may take, where that is not the edge's usual time."""
 CORPUS_GRACE_US = 3_600_000_000
 """How long a corpus may wait for its first Run; also the time between two full collections."""
 
@@ -87,6 +99,8 @@ class HistoryService:
     def _open(self, config: Config) -> None:
         with ExitStack() as opening:
             directory = make_private_tree(config.data_dir, "history")
+            for path in (config.data_dir, directory):
+                require_own(path, "data directory")
             opening.callback(lock_directory(directory).release)
             self._database = Database(directory / DATABASE_NAME)
             opening.callback(self._database.close)
@@ -116,7 +130,7 @@ class HistoryService:
 
     def _serve(self, config: Config, directory: Path, opening: ExitStack) -> None:
         changes, stopping = Changes(), Stopping()
-        limits = CallLimits(STREAM_LIMITS, OTHER_CALL_LIMIT)
+        limits = CallLimits(STREAM_LIMITS, OTHER_CALL_LIMIT, STREAM_CEILINGS)
         blobs = BlobStore(make_private_tree(directory, "evaluation-corpora", "blobs"), sweep=not config.inspect)
         measured = MeasuredCases()
         leases, awaited = Leases(), AwaitedCorpora(monotonic_us, CORPUS_GRACE_US)
@@ -144,7 +158,7 @@ class HistoryService:
             create=CreateCase(self._database, now_us, new_case_id),
             read=ReadCases(self._database),
             delete=DeleteCase(self._database, prune),
-            replace=ReplaceJudgments(self._database, now_us),
+            replace=ReplaceJudgments(self._database, measured, now_us),
             benchmark=Benchmark(self._database, measured),
             exporter=ExportSet(self._database, blobs, leases, measured, directory, now_us, monotonic_us),
             importer=ImportSet(self._database, blobs, leases, changes, directory, now_us),
@@ -155,9 +169,10 @@ class HistoryService:
             evaluation_service_pb2_grpc.add_EvaluationServiceServicer_to_server(evaluation, server)
 
         services = (history_servicer.SERVICE, evaluation_servicer.SERVICE)
+        credentials = config.certificates.server_credentials()
         guards = [*_token_guards(config), CallInterceptor(limits, row_of)]
         _make_socket_directory(config)
-        self._server = RpcServer(config.address, register, services, limits, guards, stopping)
+        self._server = RpcServer(config.address, register, services, limits, guards, stopping, credentials)
         opening.callback(self._server.stop)
 
 
@@ -196,10 +211,11 @@ def _process(config: Config) -> history_servicer.Process:
 
 
 def _token_guards(config: Config) -> list[grpc.ServerInterceptor]:
-    if not isinstance(config.address, LoopbackAddress):
+    if not isinstance(config.address, TcpAddress):
         return []
     path = make_private_tree(config.data_dir, "run") / "token"
-    return [TokenInterceptor(read_or_create_token(path, lambda: secrets.token_urlsafe(32)), row_of)]
+    require_own(path.parent, "directory")
+    return [TokenInterceptor(TokenFile(path, lambda: secrets.token_urlsafe(32)), row_of)]
 
 
 def _make_socket_directory(config: Config) -> None:

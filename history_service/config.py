@@ -8,7 +8,9 @@ from pathlib import Path
 
 import platformdirs
 
-from ranktrail_serving.listener import Address, parse_address
+from ranktrail_serving.errors import CertificateRefused
+from ranktrail_serving.listener import Address, UnixAddress, parse_address
+from ranktrail_serving.tls import NO_CERTIFICATES, Certificates, add_certificate_options, certificates_of
 
 DEFAULT_GRACE_SECONDS = 30.0
 DEFAULT_RETAINED_RUNS = 500
@@ -31,15 +33,22 @@ class Config:
     interrupted_grace_us: int
     retain_runs: int
     inspect: bool = False
+    certificates: Certificates = NO_CERTIFICATES
 
 
 def read_config(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Config:
-    """Read the arguments; raise SystemExit with a usage message, AddressRefused for an address that is not safe."""
+    """Read the arguments; raise SystemExit with a usage message, StartRefused for an address that is not safe."""
     given = _parser().parse_args(arguments)
     data_dir = Path(given.data_dir or environment.get("RANKTRAIL_HOME") or platformdirs.user_data_dir("ranktrail"))
     data_dir = data_dir.expanduser().absolute()
-    address = parse_address(given.address or f"unix:{data_dir / 'run' / 'history.sock'}")
-    return Config(data_dir, address, round(given.interrupted_grace * 1_000_000), given.retain_runs, given.inspect)
+    certificates = certificates_of(given)
+    address = parse_address(
+        given.address or f"unix:{data_dir / 'run' / 'history.sock'}", encrypted=certificates.encrypts
+    )
+    if certificates.encrypts and isinstance(address, UnixAddress):
+        raise CertificateRefused("--tls-cert is for TCP, and a Unix socket needs none: give --address HOST:PORT")
+    grace_us = round(given.interrupted_grace * 1_000_000)
+    return Config(data_dir, address, grace_us, given.retain_runs, given.inspect, certificates)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,7 +59,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data-dir", metavar="D", help="default: $RANKTRAIL_HOME, else the user's data folder")
-    parser.add_argument("--address", metavar="A", help="unix:PATH or 127.0.0.1:PORT; default: unix:D/run/history.sock")
+    parser.add_argument("--address", metavar="A", help="unix:PATH or HOST:PORT; default: unix:D/run/history.sock")
+    add_certificate_options(parser)
     parser.add_argument(
         "--interrupted-grace",
         metavar="SECONDS",

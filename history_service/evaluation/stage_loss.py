@@ -70,10 +70,15 @@ def summed(losses: Sequence[StageLoss]) -> StageLoss:
     )
 
 
+def _distance(units: FusedSet, place: int) -> tuple[bool, int]:
+    """Return how far a unit stayed behind what was returned."""
+    return not units.selected[place], units.final_ranks[place] or sys.maxsize
+
+
 def _fate(judgment: Judgment, units: FusedSet, places: Sequence[int]) -> JudgmentFate:
     if not places:
         return JudgmentFate(judgment, in_lexical=False, in_dense=False, reranked=False, fate=NOT_RECALLED)
-    furthest = min(places, key=lambda place: (not units.selected[place], units.final_ranks[place] or sys.maxsize))
+    furthest = places[0] if len(places) == 1 else min(places, key=lambda place: _distance(units, place))
     return JudgmentFate(
         judgment,
         in_lexical=any(map(units.lexical_ranks.__getitem__, places)),

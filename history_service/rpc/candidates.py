@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import orjson
 
@@ -52,7 +53,6 @@ _RULES: dict[str, rules.ColumnRule] = {
     "exclusion_reason": rules.WORD_RULE,
     "delta_action": rules.WORD_RULE,
 }
-_OPTIONAL = tuple(f.name for f in trace_pb2.Candidate.DESCRIPTOR.fields if f.has_presence)
 _made = partial(tuple.__new__, Candidate)
 """`Candidate._make` without a step of Python."""
 
@@ -76,34 +76,24 @@ def candidates_digest(candidates: Sequence[Candidate]) -> str:
 
 def candidate_message(row: Candidate) -> trace_pb2.Candidate:
     """Return a row as a message; what is None stays absent."""
-    message = trace_pb2.Candidate(
-        unit_key=row.unit_key,
-        resource_id=row.resource_id,
-        layer=LAYER_NUMBERS[row.layer],  # type: ignore[arg-type]
-        kind=row.kind,
-        path=row.path,
-        title=row.title,
-        heading_path=row.headings,
-        start_byte=row.start_byte,
-        end_byte=row.end_byte,
-        unit_digest=row.unit_digest,
-        resource_digest=row.resource_digest,
-        token_count=row.token_count,
-        excerpt=row.excerpt,
-        selected=bool(row.selected),
-        exclusion_reason=EXCLUSION_REASON_NUMBERS[row.exclusion_reason],  # type: ignore[arg-type]
-        delta_action=DELTA_ACTION_NUMBERS[row.delta_action],  # type: ignore[arg-type]
+    fields: dict[str, Any] = row._asdict()
+    truncated = row.reranker_truncated
+    return trace_pb2.Candidate(
+        **fields
+        | {
+            "layer": LAYER_NUMBERS[row.layer],
+            "heading_path": orjson.loads(row.heading_path),
+            "reranker_truncated": None if truncated is None else bool(truncated),
+            "selected": bool(row.selected),
+            "exclusion_reason": EXCLUSION_REASON_NUMBERS[row.exclusion_reason],
+            "delta_action": DELTA_ACTION_NUMBERS[row.delta_action],
+        }
     )
-    for name in _OPTIONAL:
-        value = getattr(row, name)
-        if value is not None:
-            setattr(message, name, bool(value) if name == "reranker_truncated" else value)
-    return message
 
 
 def _row(c: trace_pb2.Candidate) -> Candidate:
-    # Written out, since this runs hundreds of times a Run and a loop over names takes twice as long. What is not zero is
-    # there, which spares most questions.
+    # Written out, since this runs hundreds of times a Run and a loop over names takes twice as long. What is not zero
+    # is there, which spares most questions.
     has = c.HasField
     return _made(
         (

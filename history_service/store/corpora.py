@@ -15,6 +15,10 @@ _ROWS_PER_QUERY = 500
 _INSERT_BLOB = (
     "INSERT INTO retrieval_corpus_blobs (digest, size_bytes, create_time_us) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 )
+_BY_ID = (
+    f"SELECT {', '.join(RESOURCE_COLUMNS)} FROM retrieval_run_resources "  # noqa: S608
+    "WHERE effective_memory_hash = ? AND resource_id IN ({})"
+)
 _IS_STORED = "SELECT 1 FROM retrieval_run_resources WHERE effective_memory_hash = ? LIMIT 1"
 _INSERT_RESOURCE = (
     f"INSERT INTO retrieval_run_resources (effective_memory_hash, position, {', '.join(RESOURCE_COLUMNS)}) "  # noqa: S608
@@ -60,7 +64,8 @@ def resources_by_id(db: Connection, effective_memory_hash: str, resource_ids: Se
     found: list[Resource] = []
     for start in range(0, len(resource_ids), _ROWS_PER_QUERY):
         some = resource_ids[start : start + _ROWS_PER_QUERY]
-        found += _resources(db, _select().where(_of(effective_memory_hash), RUN_RESOURCES.resource_id.in_(some)))
+        statement = _BY_ID.format(", ".join("?" * len(some)))
+        found += [Resource(*row) for row in db.execute_sql(statement, (effective_memory_hash, *some)).fetchall()]
     return sorted(found, key=lambda resource: resource.resource_id)
 
 

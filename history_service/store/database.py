@@ -20,6 +20,7 @@ from playhouse.pool import PooledSqliteDatabase  # type: ignore[import-untyped]
 from history_service.domain.errors import HistoryError, WriteFailed
 from history_service.store.connection import Connection
 from history_service.store.migrations import migrate
+from ranktrail_serving.ownership import require_private_file
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +62,12 @@ class Database:
         """
         self.path = path
         self._pid = os.getpid()
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            require_private_file(descriptor, f"database {path}")
+        finally:
+            os.close(descriptor)
+        for file in (path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
             if file.exists():
                 file.chmod(0o600)
         _set_page_size(path)

@@ -5,15 +5,11 @@ from collections.abc import Collection, Iterator
 
 from history_service.domain.case import Judgment, JudgmentVersion, in_order
 from history_service.domain.corpus import Resource
-from history_service.domain.run import Candidate, RunTrace
+from history_service.domain.run import RunTrace
 from history_service.store import frozen_corpora, read_runs
 from history_service.store.connection import Connection
 from history_service.store.tables import JUDGMENT_COLUMNS, RUN_COLUMNS
 
-_CANDIDATES = (
-    f"SELECT {', '.join(Candidate._fields)} FROM retrieval_run_candidates "  # noqa: S608
-    "WHERE run_sequence = ? ORDER BY rowid"
-)
 _RUN = f"SELECT {', '.join(RUN_COLUMNS)}, NULL FROM retrieval_runs WHERE sequence = ?"  # noqa: S608
 _VERSIONS = (
     f"SELECT judgment_version, position, author, judge_time_us, {', '.join(JUDGMENT_COLUMNS)} "  # noqa: S608
@@ -34,8 +30,7 @@ def trace_of(db: Connection, run_sequence: int) -> RunTrace:
     run = read_runs.run_of_row(db.execute_sql(_RUN, (run_sequence,)).fetchone())
     if run.end is None:
         raise LookupError(f"Run {run.start.run_id} has not ended")
-    rows = db.execute_sql(_CANDIDATES, (run_sequence,)).fetchall()
-    return RunTrace(run.start, run.revisions, run.end, tuple(map(Candidate._make, rows)))
+    return RunTrace(run.start, run.revisions, run.end, tuple(read_runs.candidates_as_sent(db, run_sequence)))
 
 
 def versions_of(db: Connection, case_sequence: int) -> Iterator[JudgmentVersion]:

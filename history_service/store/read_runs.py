@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from peewee import JOIN, fn
@@ -19,18 +20,28 @@ from history_service.domain.run import (
 )
 from history_service.store.connection import Connection
 from history_service.store.runs import CHANGE_SEQUENCE, folded
-from history_service.store.tables import CANDIDATES, CASES, META, RUN_COLUMNS, RUNS
+from history_service.store.tables import CASES, META, RUN_COLUMNS, RUNS
 
 _REVISIONS_AT = 4 + len(RunStart.__slots__)
 _END_AT = _REVISIONS_AT + len(Revisions.__slots__)
+_CANDIDATES = (
+    f"SELECT {', '.join(Candidate._fields)} FROM retrieval_run_candidates "  # noqa: S608
+    "WHERE run_sequence = ? ORDER BY rowid"
+)
 Position = tuple[int, int]
 """(create_time_us, sequence) of the last Run of a page."""
 
 
+@cache
+def _run_by_id() -> str:
+    # Built once, which takes longer than reading the Run.
+    return str(_select_runs().where(RUNS.run_id == "").sql()[0])
+
+
 def run_by_id(db: Connection, run_id: str) -> Run | None:
     """Return the Run of this id."""
-    runs = _runs(db, _select_runs().where(RUNS.run_id == run_id))
-    return runs[0] if runs else None
+    row = db.execute_sql(_run_by_id(), (run_id,)).fetchone()
+    return None if row is None else run_of_row(row)
 
 
 def page_of_runs(db: Connection, which: RunFilter, after: Position | None, limit: int) -> list[Run]:
@@ -68,10 +79,12 @@ def count_runs(db: Connection, state: RunState | None = None) -> int:
 
 def candidates_of(db: Connection, sequence: int) -> list[Candidate]:
     """Return a Run's candidates in final order; those without a final rank after them, by RRF rank, then as sent."""
-    columns = [getattr(CANDIDATES, name) for name in Candidate._fields]
-    query = CANDIDATES.select(*columns).where(CANDIDATES.run_sequence == sequence).order_by(CANDIDATES.rowid)
-    candidates = [Candidate._make(row) for row in query.tuples().execute(db)]
-    return sorted(candidates, key=_final_order)
+    return sorted(candidates_as_sent(db, sequence), key=_final_order)
+
+
+def candidates_as_sent(db: Connection, sequence: int) -> list[Candidate]:
+    """Return a Run's candidates in the order in which they were recorded."""
+    return [Candidate._make(row) for row in db.execute_sql(_CANDIDATES, (sequence,)).fetchall()]
 
 
 def _final_order(candidate: Candidate) -> tuple[bool, int, bool, int]:

@@ -12,10 +12,9 @@ from history_service.domain.run import StageLatency
 from history_service.store.connection import Connection
 
 _TIMES = "SELECT stage_latencies, cold FROM retrieval_runs WHERE sequence = ?"
-_DIGESTS = (
-    "SELECT resource_id, digest FROM evaluation_corpus_resources "
-    "WHERE corpus_hash = ? AND resource_id IN (SELECT value FROM json_each(?))"
-)
+_DIGESTS = "SELECT resource_id, digest FROM evaluation_corpus_resources WHERE corpus_hash = ? AND resource_id IN ({})"
+_IDS_PER_QUERY = 500
+"""Values of one IN list; below every limit on variables that SQLite is built with."""
 
 
 @cache
@@ -37,4 +36,8 @@ def times(db: Connection, run_sequence: int) -> tuple[Sequence[StageLatency], bo
 
 def corpus_digests(db: Connection, corpus_hash: str, resource_ids: Iterable[str]) -> dict[str, str]:
     """Return the full-resource digests of those of the resources that the frozen corpus has."""
-    return dict(db.execute_sql(_DIGESTS, (corpus_hash, json.dumps(sorted(resource_ids)))).fetchall())
+    wanted, found = sorted(resource_ids), dict[str, str]()
+    for start in range(0, len(wanted), _IDS_PER_QUERY):
+        some = wanted[start : start + _IDS_PER_QUERY]
+        found.update(db.execute_sql(_DIGESTS.format(", ".join("?" * len(some))), (corpus_hash, *some)).fetchall())
+    return found

@@ -4,8 +4,6 @@ from typing import Any
 
 from peewee import Table
 
-from history_service.domain.run import Candidate
-
 RUN_COLUMNS = (
     "sequence",
     "change_sequence",
@@ -75,7 +73,6 @@ JUDGMENT_COLUMNS = ("resource_id", "unit_key", "relevance", "missed", "notes", "
 
 META: Any = Table("daemon_meta", ("key", "value"))
 RUNS: Any = Table("retrieval_runs", (*RUN_COLUMNS, "query_folded"))
-CANDIDATES: Any = Table("retrieval_run_candidates", ("rowid", "run_sequence", *Candidate._fields))
 RUN_RESOURCES: Any = Table("retrieval_run_resources", ("effective_memory_hash", "position", *RESOURCE_COLUMNS))
 BLOBS: Any = Table("retrieval_corpus_blobs", ("digest", "size_bytes", "create_time_us"))
 CORPORA: Any = Table("evaluation_corpora", ("corpus_hash", "project_id", "resource_count", "create_time_us"))

@@ -31,13 +31,19 @@ class MeasuredCases:
             else:
                 new.append(stored)
         for stored, judged in zip(new, judged_cases(db, new), strict=True):
-            yield self.keep(stored, measured(judged))
+            case = measured(judged)
+            self._keep(stored.sequence, case)
+            yield case
 
-    def keep(self, stored: StoredCase, case: MeasuredCase) -> MeasuredCase:
-        """Keep the measures of a case instead of those of another version, and of the case kept longest ago."""
+    def learn(self, db: Connection, stored: StoredCase) -> None:
+        """Measure a case that a report may ask for."""
+        for _ in self.of(db, [stored]):
+            pass
+
+    def _keep(self, sequence: int, case: MeasuredCase) -> None:
+        """Keep a case instead of its other version, and of the one that was kept first where there is no room."""
         with self._lock:
-            self._kept.pop(stored.sequence, None)
+            self._kept.pop(sequence, None)
             while len(self._kept) >= MAX_REPORT_CASES:
                 del self._kept[next(iter(self._kept))]
-            self._kept[stored.sequence] = case
-        return case
+            self._kept[sequence] = case

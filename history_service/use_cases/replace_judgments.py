@@ -1,5 +1,6 @@
 """Replaces a case's judgments by compare-and-set."""
 
+import logging
 from dataclasses import dataclass, replace
 
 from history_service.domain import limits
@@ -12,6 +13,9 @@ from history_service.store.connection import Connection
 from history_service.store.database import Database
 from history_service.use_cases.check_judgments import check_judgments, check_size, judgeable
 from history_service.use_cases.delete_case import conflict
+from history_service.use_cases.measured_cases import MeasuredCases
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class ReplaceJudgments:
     """Replaces whole judgment sets."""
 
     database: Database
+    measured: MeasuredCases
     now: Clock
 
     def replace(self, wanted: Replacement) -> StandingVersion:
@@ -57,7 +62,20 @@ class ReplaceJudgments:
         """
         # Checked before the write, which it would hold up; raised inside it, where its turn is.
         problem, digest = self._problem(wanted), wanted.digest
-        return self.database.write(lambda db: self._replace(db, wanted, digest, problem)).result()
+        standing = self.database.write(lambda db: self._replace(db, wanted, digest, problem)).result()
+        self._measure(wanted.case_id)
+        return standing
+
+    def _measure(self, case_id: str) -> None:
+        """Measure the case now, so that a report over many has little left to do."""
+        try:
+            with self.database.reading() as db:
+                stored = cases.case_by_id(db, case_id)
+                if stored is not None:
+                    self.measured.learn(db, stored)
+        except Exception:
+            # The judgments are stored, and whoever sent them is to know that.
+            logger.exception("history could not measure case %s; a report will try again", case_id)
 
     def _problem(self, wanted: Replacement) -> FieldInvalid | None:
         try:

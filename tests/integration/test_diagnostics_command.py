@@ -93,7 +93,7 @@ def test_others_are_served_over_tls_alone(data_dir: Path, tmp_path: Path) -> Non
         address = httpx2.URL(first_event(process, "diagnostics")["address"])
         assert address.scheme == "https"
         own = {"host": f"pages.example:{address.port}"}
-        with httpx2.Client(verify=False) as client:  # noqa: S501 - it was made here
+        with httpx2.Client(verify=False) as client:
             answer = client.get(address.copy_with(host="127.0.0.1"), headers=own)
             assert answer.status_code == 200
             assert "Secure" in answer.headers["set-cookie"]

@@ -26,7 +26,7 @@ PAGES = (
     "/runs/hostile/candidates/0",
     "/runs/hostile/candidates/1",
 )
-MORE_PAGES = ("/runs/hostile/absent", "/compare?a=hostile&b=plain", "/events?topic=runs")
+MORE_PAGES = ("/runs/hostile/absent", "/compare?a=hostile&b=plain", "/events?topic=runtime")
 LINE = 1_000_000
 PANELS = 8
 
@@ -152,7 +152,7 @@ def _csrf(page: str) -> str:
 
 def test_nobody_sees_a_page_without_the_token(pages: Pages) -> None:
     with pages.stranger() as stranger:
-        for path in ("/", "/runs", "/runs/plain", "/events", "/?token=wrong", "/nothing"):
+        for path in ("/", "/runs", "/runs/plain", "/events", "/?token=wrong", "/?notoken=x", "/?x=token=", "/nothing"):
             answer = stranger.get(path)
             assert answer.status_code == 401
             assert "how do we deploy" not in answer.text

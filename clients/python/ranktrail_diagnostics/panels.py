@@ -16,6 +16,7 @@ from ranktrail_diagnostics.services import Services, Snapshot
 
 HEALTH = ("health", "banner")
 RUNTIME = ("ranker", "history", "recorder", "projects", "failures", "latency")
+RUNTIME_TOPIC = "runtime"
 SHOWN_FAILURES = 10
 # A drawing of a thousand Runs takes a tenth of a second of one core.
 DRAW_SECONDS = 5.0

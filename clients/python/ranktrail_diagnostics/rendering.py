@@ -39,6 +39,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         csrf_token=app.sessions.csrf_token(cookie),
         health=app.services.snapshot(),
         path=request.url.path,
+        address=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         is_part=is_part(request),
         **values,
     )

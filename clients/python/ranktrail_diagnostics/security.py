@@ -8,7 +8,7 @@ on every write.
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -81,7 +81,7 @@ class Guard:
         bearer = _bearer(headers)
         if bearer:
             return None if self._sessions.opens(bearer) else _refusal(401, "the token is another server's")
-        if scope["path"] == "/" and b"token=" in scope["query_string"]:
+        if scope["path"] == "/" and "token" in QueryParams(scope["query_string"]):
             return None
         if scope["path"].startswith(OPEN_PATHS):
             return None

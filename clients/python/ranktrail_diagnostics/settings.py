@@ -35,8 +35,10 @@ class Settings:
     @property
     def hosts(self) -> frozenset[str]:
         """Every Host header that is answered, lower case."""
+        # A browser leaves out the port that goes without saying.
+        is_usual = self.port == (443 if self.is_encrypted else 80)
         named = {LOOPBACK, "localhost", "[::1]", f"[{self.host}]" if ":" in self.host else self.host, *self.names}
-        return frozenset(f"{name}:{self.port}".lower() for name in named)
+        return frozenset(f"{name}{port}".lower() for name in named for port in (f":{self.port}", *[""] * is_usual))
 
     @property
     def opening_address(self) -> str:

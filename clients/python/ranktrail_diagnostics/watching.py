@@ -9,7 +9,7 @@ from ranktrail.history.v1 import history_service_pb2 as pb
 from ranktrail_client import Client, RanktrailError
 from ranktrail_client.errors import Refused
 from ranktrail_diagnostics.live import Broadcast, Event
-from ranktrail_diagnostics.panels import Panels
+from ranktrail_diagnostics.panels import RUNTIME_TOPIC, Panels
 
 AGAIN_SECONDS = 1.0
 POLL_SECONDS = 1.0
@@ -64,5 +64,5 @@ class Watching:
         self.broadcast.has_readers.wait()
         if self._stopping.is_set():
             return
-        for name, content in self.panels.changed("runtime" in self.broadcast.topics()):
+        for name, content in self.panels.changed(RUNTIME_TOPIC in self.broadcast.topics()):
             self.broadcast.publish(Event("panel", {"name": name, "html": content}))

@@ -3,7 +3,10 @@
 ServingError
 ├── StartRefused
 │   ├── DirectoryInUse      another process has the directory or the socket
-│   └── AddressRefused      the address cannot be served safely
+│   ├── AddressRefused      the address cannot be served safely
+│   ├── DirectoryForeign    somebody else owns, or may replace, what is to be used
+│   ├── TokenUnfit          the token file holds no token
+│   └── CertificateRefused  certificate or key are not usable
 ├── RequestUnparsable       bytes that are not the method's request
 ├── Overloaded              a limit on calls is reached
 ├── MethodUnknown           a method that this release does not serve
@@ -31,6 +34,18 @@ class DirectoryInUse(StartRefused):
 
 class AddressRefused(StartRefused):
     """The address cannot be served safely."""
+
+
+class DirectoryForeign(StartRefused):
+    """Somebody else owns, or may replace, a file or directory that is to be used."""
+
+
+class TokenUnfit(StartRefused):
+    """The token file holds no token."""
+
+
+class CertificateRefused(StartRefused):
+    """A certificate or key that TLS was asked for with is not usable."""
 
 
 class RequestUnparsable(ServingError):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
 import grpc
@@ -100,7 +101,7 @@ class _Guard:
 
         def guarded(raw: Any, context: Context) -> Any:
             try:
-                with self._limits.slot(self._method):
+                with self._limits.slot(self._method), self._ceiling(context) if self._streams else nullcontext():
                     return behavior(self._request(raw), context)
             except Exception as error:
                 self._abort(error, context)
@@ -112,12 +113,15 @@ class _Guard:
 
         def guarded(raw: Any, context: Context) -> Iterator[Any]:
             try:
-                with self._limits.slot(self._method):
+                with self._limits.slot(self._method), self._ceiling(context):
                     yield from behavior(self._request(raw), context)
             except Exception as error:
                 self._abort(error, context)
 
         return guarded
+
+    def _ceiling(self, context: Context) -> AbstractContextManager[None]:
+        return self._limits.ceiling(self._method, context.cancel)
 
     def _request(self, raw: Any) -> Any:
         return Requests(raw, self._parser) if self._streams else self._parser.parse(raw)

@@ -1,25 +1,37 @@
-"""How many calls of each kind are served at once.
+"""How many calls of each kind are served at once, and how long one may take.
 
 All limits together stay below the number of workers, so that a call within its limit never waits for one beyond it, and
 health always has a worker.
 """
 
+import math
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from ranktrail_serving.ceilings import CeilingWatch
 from ranktrail_serving.errors import Overloaded
 
 HEALTH_WORKERS = 8
+CEILING_SECONDS = 3_600.0
+"""Of a streamed call without a ceiling of its own: one whose caller sends and reads no more holds a worker no longer."""
 
 
 class CallLimits:
-    """Counts the calls under way. `streams` holds the methods that have a limit of their own, by full name."""
+    """Counts the calls under way, and ends streams that go on for too long.
 
-    def __init__(self, streams: Mapping[str, int], other_calls: int) -> None:
+    `streams` holds the methods that have a limit of their own, by full name, and `ceilings` the seconds of those whose
+    streams may take another time than CEILING_SECONDS: `math.inf` where a stream is meant to stay open.
+    """
+
+    def __init__(
+        self, streams: Mapping[str, int], other_calls: int, ceilings: Mapping[str, float] | None = None
+    ) -> None:
         self._streams = dict(streams)
         self._other_calls = other_calls
+        self._ceilings = dict(ceilings or {})
+        self._watch = CeilingWatch()
         self._under_way: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -49,3 +61,16 @@ class CallLimits:
         finally:
             with self._lock:
                 self._under_way[kind] -= 1
+
+    @contextmanager
+    def ceiling(self, method: str, cancel: Callable[[], object]) -> Iterator[None]:
+        """Call `cancel` once the block has taken longer than the method's streams may."""
+        seconds = self._ceilings.get(method, CEILING_SECONDS)
+        if seconds == math.inf:
+            yield
+            return
+        key = self._watch.add(seconds, cancel)
+        try:
+            yield
+        finally:
+            self._watch.drop(key)

@@ -1,7 +1,8 @@
-"""Where a server listens: a Unix socket that only its owner reaches, or a loopback port with a token."""
+"""Where a server listens: a Unix socket that only its owner reaches, or a TCP port with a token, off loopback with TLS."""
 
 import ipaddress
 import os
+import re
 import socket
 import stat
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import grpc
 
 from ranktrail_serving.errors import AddressRefused
 from ranktrail_serving.file_lock import FileLock
+from ranktrail_serving.ownership import require_own
 
 MAX_SOCKET_PATH_BYTES = 107
 """sun_path of unix(7), without its closing NUL."""
@@ -25,31 +27,47 @@ class UnixAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopbackAddress:
-    """A TCP port of this machine's loopback; port 0 lets the system choose."""
+class TcpAddress:
+    """A TCP port; 0 lets the system choose."""
 
     host: str
     port: int
 
 
-Address = UnixAddress | LoopbackAddress
+Address = UnixAddress | TcpAddress
+_HOST = re.compile(r"\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z.-]+")
 
 
-def parse_address(text: str) -> Address:
-    """Read `unix:/path` or `127.0.0.1:PORT`; raise AddressRefused for a path that is too long and for other hosts."""
+def parse_address(text: str, *, encrypted: bool = False) -> Address:
+    """Read `unix:/path` or `HOST:PORT`.
+
+    Raise AddressRefused for a path that is too long, and for a host off loopback unless what it serves is `encrypted`.
+    """
     if text.startswith("unix:"):
         return UnixAddress(_socket_path(text.removeprefix("unix:")))
     host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004
-        raise AddressRefused(f"address {text!r} is neither unix:/path nor 127.0.0.1:PORT")
+    if not _HOST.fullmatch(host) or not port.isascii() or not port.isdigit() or int(port) > 65_535:  # noqa: PLR2004
+        raise AddressRefused(f"address {text!r} is neither unix:/path nor HOST:PORT")
     host = "127.0.0.1" if host == "localhost" else host
+    if not (encrypted or is_loopback(host)):
+        raise AddressRefused(
+            f"address {text!r} is not of loopback and needs TLS: give --tls-cert and --tls-key, "
+            "or use unix:/path or 127.0.0.1:PORT"
+        )
+    return TcpAddress(host, int(port))
+
+
+def is_local(text: str) -> bool:
+    """Say whether an address that is dialled stays on this machine."""
+    return text.startswith("unix:") or is_loopback(text.rpartition(":")[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine's loopback; a name other than localhost is not."""
     try:
-        is_loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
-        is_loopback = False
-    if not is_loopback:
-        raise AddressRefused(f"address {text!r} is not of loopback and needs TLS: use unix:/path or 127.0.0.1:PORT")
-    return LoopbackAddress(host, int(port))
+        return False
 
 
 def dial_target(text: str) -> str:
@@ -60,17 +78,20 @@ def dial_target(text: str) -> str:
 class Listener:
     """A bound address. A Unix socket is bound under a lock beside it, so that nobody takes over a live socket."""
 
-    def __init__(self, server: grpc.Server, address: Address) -> None:
-        """Bind; raise DirectoryInUse or AddressRefused when it cannot be done safely."""
+    def __init__(
+        self, server: grpc.Server, address: Address, credentials: grpc.ServerCredentials | None = None
+    ) -> None:
+        """Bind, a port with `credentials` for TLS; raise StartRefused when it cannot be done safely."""
         self._lock: FileLock | None = None
         if isinstance(address, UnixAddress):
             self.target = f"unix:{address.path}"
             self._bind_socket(server, address.path)
         else:
-            port = _add_port(server, f"{address.host}:{address.port}")
+            port = _add_port(server, f"{address.host}:{address.port}", credentials)
             self.target = f"{address.host}:{port}"
 
     def _bind_socket(self, server: grpc.Server, path: Path) -> None:
+        require_own(path.parent, f"the folder of socket {path}", or_root=True)
         self._lock = FileLock(path.with_name(path.name + ".lock"), f"socket {path}")
         _remove_stale_socket(path)
         # The directory is owner-only, and so is the socket that bind(2) makes under this process's umask.
@@ -118,8 +139,8 @@ def _answers(path: Path) -> bool:
         return True
 
 
-def _add_port(server: grpc.Server, target: str) -> int:
+def _add_port(server: grpc.Server, target: str, credentials: grpc.ServerCredentials | None = None) -> int:
     try:
-        return server.add_insecure_port(target)
+        return server.add_secure_port(target, credentials) if credentials else server.add_insecure_port(target)
     except RuntimeError as error:
         raise AddressRefused(f"cannot listen on {target}: is another program there already?") from error

@@ -18,6 +18,8 @@ OPTIONS = (
     # Clients may find out that this process hangs; the default closes the channel of one that asks every few seconds.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
+    # Of one caller, above what all callers get: one that opens more waits on its own side.
+    ("grpc.max_concurrent_streams", 512),
 )
 STOP_GRACE_SECONDS = 1.0
 STOP_LIMIT_SECONDS = 2.0
@@ -72,8 +74,9 @@ class RpcServer:
         limits: CallLimits,
         interceptors: Sequence[grpc.ServerInterceptor],
         stopping: Stopping,
+        credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        """Bind the address; raise DirectoryInUse or AddressRefused when it cannot be had."""
+        """Bind the address, with `credentials` for TLS; raise StartRefused when it cannot be had."""
         pool = futures.ThreadPoolExecutor(limits.worker_count, thread_name_prefix="rpc")
         self._server = grpc.server(pool, interceptors=list(interceptors), options=list(OPTIONS))
         self._stopping = stopping
@@ -84,7 +87,7 @@ class RpcServer:
         reflection.enable_server_reflection(
             (*service_names, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server
         )
-        self._listener = Listener(self._server, address)
+        self._listener = Listener(self._server, address, credentials)
 
     @property
     def target(self) -> str:

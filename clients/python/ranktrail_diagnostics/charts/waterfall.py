@@ -9,6 +9,7 @@ from ranktrail_diagnostics.words import milliseconds, stage_name
 from ranktrail_plots import ACCENT, BAD, MUTED, new_figure, themed_svg
 
 _WIDTH, _ROW_HEIGHT, _MARGIN = 600, 22, 46
+_ROOM_FOR_TEXT = 1.2
 
 
 def waterfall(latencies: Sequence[StageLatency], failed_stage: str = "") -> Markup | None:
@@ -24,22 +25,12 @@ def waterfall(latencies: Sequence[StageLatency], failed_stage: str = "") -> Mark
         ax.barh(row, duration, left=start, height=0.56, color=colour)
         share = f"{duration / total:.0%}" if total else "0%"
         text = f"{milliseconds(latency.duration_us)} ms  {share}"
-        is_late = start + duration > total * 0.8
-        place = (start, "right", -4) if is_late else (start + duration, "left", 4)
-        ax.annotate(
-            text,
-            (place[0], row),
-            (place[2], 0),
-            textcoords="offset points",
-            ha=place[1],
-            va="center",
-            fontsize=8.5,
-            color=MUTED,
-        )
+        end = (start + duration, row)
+        ax.annotate(text, end, (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=MUTED)
         start += duration
     ax.set_yticks(range(len(latencies)), [stage_name(latency.stage) for latency in latencies])
     ax.set_ylim(len(latencies) - 0.4, -0.6)
-    ax.set_xlim(0, total or 1)
+    ax.set_xlim(0, total * _ROOM_FOR_TEXT or 1)
     ax.grid(axis="y", visible=False)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("milliseconds since the request")

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from ranktrail_diagnostics.live import END, Event, Subscription, TooManyStreams
+from ranktrail_diagnostics.panels import HEALTH, RUNTIME_TOPIC
 from ranktrail_diagnostics.run_filter import RunFilter
 
 BEAT_SECONDS = 15.0
@@ -36,20 +37,30 @@ async def _events(request: Request) -> AsyncIterator[str]:
 async def _texts(request: Request, subscription: Subscription) -> AsyncIterator[str]:
     yield "retry: 2000\n\n"
     for name, html in request.app.state.panels.known().items():
-        yield _text("panel", {"name": name, "html": html})
+        if _shows(subscription, name):
+            yield _text("panel", {"name": name, "html": html})
     chosen = RunFilter.of(request.query_params)
     for _ in range(MAX_EVENTS):
         event = await subscription.next(BEAT_SECONDS)
         if event is END:
             return
-        if event is None:
-            yield ": still here\n\n"
-        elif event.name != "run":
-            yield _text(event.name, event.content)
-        elif subscription.topic == "runs":
-            yield _text("run", _run(request, event, chosen))
-        elif subscription.topic == event.content.run_id:
-            yield _text("changed", None)
+        yield ": still here\n\n" if event is None else _told(request, subscription, event, chosen)
+
+
+def _told(request: Request, subscription: Subscription, event: Event, chosen: RunFilter) -> str:
+    """Return an event as the reader's page takes it; nothing where it does not concern the page."""
+    if event.name == "panel":
+        return _text("panel", event.content) if _shows(subscription, event.content["name"]) else ""
+    if event.name != "run":
+        return _text(event.name, event.content)
+    if subscription.topic == "runs":
+        return _text("run", _run(request, event, chosen))
+    return _text("changed", None) if subscription.topic == event.content.run_id else ""
+
+
+def _shows(subscription: Subscription, panel: str) -> bool:
+    """Say whether the reader's page has a panel."""
+    return panel in HEALTH or subscription.topic == RUNTIME_TOPIC
 
 
 def _run(request: Request, event: Event, chosen: RunFilter) -> dict[str, Any]:

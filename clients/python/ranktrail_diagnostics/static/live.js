@@ -46,16 +46,19 @@
     const fresh = part(row).firstElementChild;
     htmx.process(fresh);
     if (old) {
-      if (old.contains(document.activeElement)) { old.dataset.late = "yes"; return; } // what has the focus stays
+      const hasFocus = old.contains(document.activeElement);
       fresh.classList.add("changed");
+      fresh.classList.toggle("marked", old.classList.contains("marked"));
       old.replaceWith(fresh);
+      if (hasFocus) fresh.querySelector(".row-link").focus({ preventScroll: true });
       return;
     }
-    if (++liveRows > MAX_LIVE_ROWS) { liveRows = 0; tell("missed"); return; }
-    fresh.classList.add("fresh");
     const time = (one) => one.querySelector("time")?.dateTime ?? "";
     const after = [...rows.querySelectorAll("[data-row]")].find((one) => time(one) <= time(fresh));
-    rows.insertBefore(fresh, after ?? rows.querySelector(".more"));
+    if (!after && rows.querySelector(".more")) return; // older than what is shown: it comes when it is scrolled to
+    if (++liveRows > MAX_LIVE_ROWS) { liveRows = 0; tell("missed"); return; }
+    fresh.classList.add("fresh");
+    rows.insertBefore(fresh, after ?? null);
     list.querySelector("[data-none]")?.remove();
   }
 
