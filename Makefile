@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 SOURCES := ranker_service history_service clients/python protos/serving $(wildcard protos/*.py) tests bench
-QUESTIONS := bm25 dense encode recording activation quality
+QUESTIONS := bm25 dense encode recording activation quality recording_end_to_end history_reads report export
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14

@@ -23,8 +23,9 @@ from ranktrail.evaluation.v1 import evaluation_service_pb2 as evaluation_pb  # n
 from ranktrail.history.v1 import history_service_pb2 as history_pb  # noqa: E402
 from ranktrail.trace.v1 import trace_pb2  # noqa: E402
 from tests.fakes.history_server import HistoryClient  # noqa: E402
-from tests.history_builders import Corpus, a_candidate, a_corpus, a_run, digest, revisions  # noqa: E402
+from tests.history_builders import CREATE_TIME, Corpus, a_candidate, a_corpus, a_run, digest, revisions  # noqa: E402
 
+__all__ = ["CREATE_TIME"]
 PROJECT = "bench"
 UNANSWERED = 32
 RUNS_AT_ONCE = 250

@@ -3,8 +3,9 @@
 Each case has 120 candidates and 20 judgments. The peer reads the same columns of the same candidates, and the
 judgments, by bare `sqlite3` in one transaction, and `pytrec_eval` measures R@20, nDCG@10 and RR of the four rankings;
 it looks no resource up in a corpus and follows no judgment through the stages. They take turns. Before each report one
-case is judged anew, as it is where people judge; `first` is the first report of a process, which has measured nothing
-yet. With intervals the report may take five seconds more.
+case is judged anew. The service measures a case when it is judged and keeps that, so the report finds it done; `first`
+is the first report of a process, which has measured nothing yet and measures every case, as the peer does each time. It
+has no bar here. With intervals the report may take five seconds more.
 
     python bench/report.py [--cases 1000] [--rounds 9] [--json]
 """

@@ -1,5 +1,7 @@
 """Messages to domain values and back. What comes in is checked here, field by field."""
 
+from typing import Any
+
 from history_service.domain import limits
 from history_service.domain.case import EvaluationCase, Judgment
 from history_service.domain.errors import FieldInvalid
@@ -108,7 +110,7 @@ def run_filter(request: pb.ListRetrievalRunsRequest) -> RunFilter:
 def run_message(run: Run) -> pb.RetrievalRun:
     """Return a Run as a message; what is not known stays absent."""
     start, revised = run.start, run.revisions
-    message = pb.RetrievalRun(
+    return pb.RetrievalRun(
         run_id=start.run_id,
         project_id=start.project_id,
         query=start.query,
@@ -125,18 +127,14 @@ def run_message(run: Run) -> pb.RetrievalRun:
         reranker_revision=revised.reranker_revision,
         resource_count=revised.resource_count,
         unit_count=revised.unit_count,
+        ranking_profile=_profile(revised),
         create_time=timestamp(start.create_time_us),
         evaluation_case_id=run.evaluation_case_id,
         ranker_instance_id=start.ranker_instance_id,
         sequence=run.sequence,
         change_sequence=run.change_sequence,
+        **({} if run.end is None else _end_fields(run.end)),
     )
-    if revised.profile_name is not None:
-        profile = trace_pb2.RankingProfile(name=revised.profile_name, digest=revised.profile_digest or "")
-        message.ranking_profile.CopyFrom(profile)
-    if run.end is not None:
-        message.MergeFrom(_end_message(run.end))
-    return message
 
 
 def case_message(case: EvaluationCase) -> evaluation_service_pb2.EvaluationCase:
@@ -171,20 +169,26 @@ def judgment_message(judgment: Judgment) -> evaluation_service_pb2.EvaluationJud
     )
 
 
-def _end_message(end: RunEnd) -> pb.RetrievalRun:
-    return pb.RetrievalRun(
-        query_token_count=end.query_token_count,
-        query_tokens_encoded=end.query_tokens_encoded,
-        stage_latencies=[
+def _profile(revised: Revisions) -> trace_pb2.RankingProfile | None:
+    if revised.profile_name is None:
+        return None
+    return trace_pb2.RankingProfile(name=revised.profile_name, digest=revised.profile_digest or "")
+
+
+def _end_fields(end: RunEnd) -> dict[str, Any]:
+    return {
+        "query_token_count": end.query_token_count,
+        "query_tokens_encoded": end.query_tokens_encoded,
+        "stage_latencies": [
             trace_pb2.StageLatency(stage=item.stage, duration_us=item.duration_us) for item in end.stage_latencies
         ],
-        cold=end.cold,
-        returned_fragment_count=end.returned_fragment_count,
-        returned_token_count=end.returned_token_count,
-        failure=None if end.failure is None else _failure_message(end.failure),
-        complete_time=timestamp(end.complete_time_us),
-        candidate_count=end.candidate_count,
-    )
+        "cold": end.cold,
+        "returned_fragment_count": end.returned_fragment_count,
+        "returned_token_count": end.returned_token_count,
+        "failure": None if end.failure is None else _failure_message(end.failure),
+        "complete_time": timestamp(end.complete_time_us),
+        "candidate_count": end.candidate_count,
+    }
 
 
 def _failure_message(failure: Failure) -> trace_pb2.Failure:

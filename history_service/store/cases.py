@@ -8,10 +8,21 @@ from peewee import fn
 
 from history_service.domain.case import EvaluationCase
 from history_service.store.connection import Connection
-from history_service.store.tables import CASE_COLUMNS, CASES, CORPORA, RUNS
+from history_service.store.tables import CASE_COLUMNS, CASES, CORPORA, RUNS, written_out
 
 Position = tuple[int, int]
 """(create_time_us, sequence) of the last case of a page."""
+_CASES_AND_RUNS: Any = CASES.join(CORPORA, on=(CORPORA.corpus_hash == CASES.corpus_hash)).join(
+    RUNS, on=(RUNS.sequence == CASES.run_sequence)
+)
+_COLUMNS = written_out(
+    _CASES_AND_RUNS,
+    [
+        *(getattr(CASES, name) for name in ("sequence", "run_sequence", *CASE_COLUMNS)),
+        CORPORA.resource_count,
+        RUNS.run_id,
+    ],
+)
 _IDS_PER_QUERY = 500
 """Values of one IN list; below every limit on variables that SQLite is built with."""
 
@@ -97,10 +108,7 @@ def _at_version(case_id: str, version: int) -> Any:
 
 
 def _select() -> Any:
-    source = CASES.join(CORPORA, on=(CORPORA.corpus_hash == CASES.corpus_hash))
-    source = source.join(RUNS, on=(RUNS.sequence == CASES.run_sequence))
-    columns = [getattr(CASES, name) for name in ("sequence", "run_sequence", *CASE_COLUMNS)]
-    return source.select(*columns, CORPORA.resource_count, RUNS.run_id)
+    return _CASES_AND_RUNS.select(_COLUMNS)
 
 
 def _stored(db: Connection, query: Any) -> list[StoredCase]:

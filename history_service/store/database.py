@@ -35,6 +35,8 @@ WRITER_PRAGMAS = {"cache_size": -16_384, "temp_store": "memory"}
 BUSY_TIMEOUT_SECONDS = 5
 READER_LIMIT = 16
 READER_WAIT_SECONDS = 30
+LAST_READS_SECONDS = 5.0
+"""How long closing waits for queries under way."""
 MAX_JOBS_PER_COMMIT = 128
 _FULL = 2
 
@@ -76,6 +78,8 @@ class Database:
         self._writer = self._open(PRAGMAS | WRITER_PRAGMAS, max_connections=1)
         self._readers = self._open(PRAGMAS, max_connections=READER_LIMIT)
         self._lock = threading.Lock()
+        self._returned = threading.Condition()
+        self._lent_count = 0
         self._closed = False
         self._jobs: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_until_closed, name="history-writer", daemon=True)
@@ -96,7 +100,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Lend a read-only connection whose queries all see one state of the database. Do not yield rows out of it."""
         self._check_process()
-        with self._readers.connection_context():
+        with self._lent(), self._readers.connection_context():
             self._readers.execute_sql("PRAGMA query_only = 1")
             with self._readers.transaction("DEFERRED"):
                 yield self._readers
@@ -116,13 +120,29 @@ class Database:
         return future
 
     def close(self) -> None:
-        """Commit what was given to `write` so far and close every connection."""
+        """Commit what was given to `write` so far and close every connection; one that somebody still reads from stays.
+
+        To close it under a query would end the process.
+        """
         with self._lock:
             if not self._closed:
                 self._jobs.put(None)
             self._closed = True
         self._thread.join()
-        self._readers.close_all()
+        with self._returned:
+            self._returned.wait_for(lambda: self._lent_count == 0, LAST_READS_SECONDS)
+        self._readers.close_idle()
+
+    @contextmanager
+    def _lent(self) -> Iterator[None]:
+        with self._returned:
+            self._lent_count += 1
+        try:
+            yield
+        finally:
+            with self._returned:
+                self._lent_count -= 1
+                self._returned.notify_all()
 
     def _open(self, pragmas: dict[str, Any], max_connections: int) -> _Checked:
         return _Checked(

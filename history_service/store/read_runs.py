@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from peewee import JOIN, fn
@@ -20,7 +19,7 @@ from history_service.domain.run import (
 )
 from history_service.store.connection import Connection
 from history_service.store.runs import CHANGE_SEQUENCE, folded
-from history_service.store.tables import CASES, META, RUN_COLUMNS, RUNS
+from history_service.store.tables import CASES, META, RUN_COLUMNS, RUNS, written_out
 
 _REVISIONS_AT = 4 + len(RunStart.__slots__)
 _END_AT = _REVISIONS_AT + len(Revisions.__slots__)
@@ -28,20 +27,16 @@ _CANDIDATES = (
     f"SELECT {', '.join(Candidate._fields)} FROM retrieval_run_candidates "  # noqa: S608
     "WHERE run_sequence = ? ORDER BY rowid"
 )
+_RUNS_AND_CASES: Any = RUNS.join(CASES, JOIN.LEFT_OUTER, on=(CASES.run_sequence == RUNS.sequence))
+_COLUMNS = written_out(_RUNS_AND_CASES, [*(getattr(RUNS, name) for name in RUN_COLUMNS), CASES.case_id])
 Position = tuple[int, int]
 """(create_time_us, sequence) of the last Run of a page."""
 
 
-@cache
-def _run_by_id() -> str:
-    # Built once, which takes longer than reading the Run.
-    return str(_select_runs().where(RUNS.run_id == "").sql()[0])
-
-
 def run_by_id(db: Connection, run_id: str) -> Run | None:
     """Return the Run of this id."""
-    row = db.execute_sql(_run_by_id(), (run_id,)).fetchone()
-    return None if row is None else run_of_row(row)
+    runs = _runs(db, _select_runs().where(RUNS.run_id == run_id))
+    return runs[0] if runs else None
 
 
 def page_of_runs(db: Connection, which: RunFilter, after: Position | None, limit: int) -> list[Run]:
@@ -93,9 +88,7 @@ def _final_order(candidate: Candidate) -> tuple[bool, int, bool, int]:
 
 
 def _select_runs() -> Any:
-    columns = [getattr(RUNS, name) for name in RUN_COLUMNS]
-    pinned_by = RUNS.join(CASES, JOIN.LEFT_OUTER, on=(CASES.run_sequence == RUNS.sequence))
-    return pinned_by.select(*columns, CASES.case_id)
+    return _RUNS_AND_CASES.select(_COLUMNS)
 
 
 def _conditions(which: RunFilter) -> list[Any]:

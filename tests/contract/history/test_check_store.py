@@ -1,7 +1,6 @@
 """CheckStore: every kind of damage is found and named, and what can be is put right without losing anything."""
 
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from ranktrail.evaluation.v1 import evaluation_service_pb2
 from ranktrail.history.v1 import history_service_pb2 as pb
 from tests import history_cases as cases
-from tests.fakes.history_server import TIMEOUT, HistoryClient, RunningHistory
+from tests.fakes.history_server import TIMEOUT, RunningHistory
 from tests.history_builders import a_corpus, a_failure, a_run, a_start, digest
 from tests.store_checks import body_path, edit, problems_of
 
@@ -284,28 +283,3 @@ def test_an_inspection_tidies_nothing_until_it_is_asked_and_the_next_start_does(
     assert problems_of(started.history) == []
     started.close()
     assert not draft.exists()
-
-
-@pytest.mark.slow
-def test_checks_while_runs_come_and_go_find_nothing(tmp_path: Path) -> None:
-    running = RunningHistory(tmp_path / "data", "--retain-runs", "3")
-    ended = threading.Event()
-
-    def load() -> None:
-        client = HistoryClient(running.service.target)
-        number = 0
-        while not ended.is_set():
-            bodies = {f"doc-{i}": f"{number} {i}".encode() * 50 for i in range(4)}
-            cases.record(client, f"run-{number}", bodies=bodies)
-            if number % 9 == 0:
-                cases.create(client, f"run-{number}")
-            number += 1
-        client.close()
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    found = [problem for number in range(30) for problem in problems_of(running.history, repair=bool(number % 2))]
-    ended.set()
-    thread.join()
-    running.close()
-    assert found == []

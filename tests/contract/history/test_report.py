@@ -55,6 +55,17 @@ def test_scope_violation_and_stale_result_are_the_shares_of_the_first_twenty(
         assert means["stale_result"] == stale / 20
 
 
+def test_a_resource_is_found_in_the_corpus_whatever_its_id_holds(history: RunningHistory) -> None:
+    bodies = {"doc\0one": b"one", 'doc "two"': b"two", "доc\u2028😀": b"three", "doc%_'": b"four"}
+    rows = [
+        a_candidate(n, resource_id=name, resource_digest=digest(body))
+        for n, (name, body) in enumerate(bodies.items(), start=1)
+    ]
+    case = cases.pinned(history, bodies=bodies, candidates=rows)
+    means = _means(_report(history, case.case_id))
+    assert (means["scope_violation"], means["stale_result"], means["resource_diversity"]) == (0, 0, 1)
+
+
 def test_a_report_has_every_variant_and_measure_and_says_what_it_is_worth(history: RunningHistory) -> None:
     case = cases.pinned(history)
     cases.replace(history, case.case_id, 1, a_judgment(1, relevance=3), a_judgment(5, unit=False, missed=True))

@@ -6,7 +6,7 @@ import pytest
 
 from history_service.config import read_config
 from ranktrail_serving.errors import AddressRefused
-from ranktrail_serving.listener import LoopbackAddress, UnixAddress
+from ranktrail_serving.listener import TcpAddress, UnixAddress
 
 
 def test_arguments_come_before_the_environment_and_that_before_the_platform() -> None:
@@ -19,7 +19,7 @@ def test_arguments_come_before_the_environment_and_that_before_the_platform() ->
 def test_the_default_address_is_a_socket_in_the_data_directory() -> None:
     config = read_config(["--data-dir", "/srv/d"], {})
     assert config.address == UnixAddress(Path("/srv/d/run/history.sock"))
-    assert read_config(["--address", "127.0.0.1:4000"], {}).address == LoopbackAddress("127.0.0.1", 4_000)
+    assert read_config(["--address", "127.0.0.1:4000"], {}).address == TcpAddress("127.0.0.1", 4_000)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:80", "192.168.1.2:80", "example.org:80", "[::]:80"])

@@ -198,3 +198,23 @@ def test_database_and_log_are_owner_only_whatever_the_umask_and_whatever_they_we
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     finally:
         os.umask(before)
+
+
+def test_closing_under_a_query_leaves_the_query_its_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "LAST_READS_SECONDS", 0.01)
+    database = Database(tmp_path / "local.db")
+    slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) SELECT count(*) FROM n"
+    counts: list[int] = []
+    begun = threading.Event()
+
+    def read() -> None:
+        with database.reading() as connection:
+            begun.set()
+            counts.append(connection.execute_sql(slow).fetchone()[0])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    begun.wait()
+    database.close()
+    reader.join()
+    assert counts == [3_000_000]

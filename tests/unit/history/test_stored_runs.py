@@ -106,6 +106,22 @@ def test_candidates_and_the_terminal_state_are_stored_together_or_not_at_all(dat
     assert _listed(database, RunFilter(state=RunState.RUNNING)) == ["run-1"]
 
 
+@pytest.mark.parametrize("count", [1, runs.ROWS_PER_STATEMENT, runs.ROWS_PER_STATEMENT + 1, 500])
+def test_candidates_are_read_back_as_they_went_in_and_what_no_stage_said_is_null(
+    database: Database, count: int
+) -> None:
+    unseen = dict.fromkeys(("exact_rank", "dense_score", "reranker_truncated", "final_rank", "final_stage"))
+    rows = tuple(row._replace(**unseen) if n % 2 else row for n, row in enumerate(some_rows(count)))
+    sequence = _record(database, a_trace(a_start(), rows))
+    with database.reading() as db:
+        assert tuple(read_runs.candidates_as_sent(db, sequence)) == rows
+        for column in ("dense_score", "final_stage"):
+            statement = f"SELECT typeof({column}) FROM retrieval_run_candidates ORDER BY rowid"  # noqa: S608
+            types = [found for (found,) in db.execute_sql(statement)]
+            assert types[1::2] == ["null"] * (count // 2)
+            assert "null" not in types[::2]
+
+
 def test_runs_are_ordered_by_instant_and_then_by_arrival(database: Database) -> None:
     """Instants: 12:00Z, 13:00+02:00 (which is 11:00Z), 12:00Z again, one microsecond later."""
     for run_id, time_us in [
