@@ -12,6 +12,7 @@ from ranktrail.evaluation.v1 import evaluation_service_pb2 as evaluation_pb2
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail_cli.fields import TextField
 from ranktrail_cli.trace_view import shortened
+from ranktrail_client.certificates import Certificates
 from ranktrail_client.client import Client
 from ranktrail_client.errors import RanktrailError
 from ranktrail_client.paging import LARGEST_PAGE
@@ -84,4 +85,5 @@ def _client(ctx: click.Context) -> Client:
         history=given.get("history"),
         token=os.environ.get("RANKTRAIL_TOKEN"),
         allow_remote=bool(given.get("allow_remote")),
+        certificates=Certificates.read(given.get("tls_ca"), given.get("tls_cert"), given.get("tls_key")),
     )

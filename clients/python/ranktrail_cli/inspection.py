@@ -42,6 +42,7 @@ def inspected(session: Session) -> Iterator[Client]:
             history=addresses.get("history", session.history),
             token=session.token,
             allow_remote=session.allow_remote,
+            certificates=session.certificates,
         )
         with own:
             yield own
@@ -91,7 +92,8 @@ def _start(supervisor: Supervisor, log: Path) -> None:
         lines = log.read_text("utf-8", "replace").splitlines()
         # A start that is refused ends in one sentence that says why and what to do.
         said = next((line for line in reversed(lines) if line.startswith(SERVICES)), None)
-        raise CommandFailed(said or str(error), Exit.INCOMPLETE) from error
+        unsaid = f"{str(error).partition(':')[0]}: {lines[-1]}" if lines else str(error)
+        raise CommandFailed(said or unsaid, Exit.INCOMPLETE) from error
 
 
 class _Silence:

@@ -13,6 +13,7 @@ from ranktrail_cli.commands.export import export
 from ranktrail_cli.commands.fsck import fsck
 from ranktrail_cli.commands.import_set import import_set
 from ranktrail_cli.commands.judge import judge
+from ranktrail_cli.commands.mcp import mcp
 from ranktrail_cli.commands.memory import memory
 from ranktrail_cli.commands.profiles import profiles
 from ranktrail_cli.commands.report import report
@@ -20,6 +21,8 @@ from ranktrail_cli.commands.restore import restore
 from ranktrail_cli.commands.runs import runs
 from ranktrail_cli.commands.status import status
 from ranktrail_cli.commands.sync import sync
+from ranktrail_cli.commands.tls import tls
+from ranktrail_cli.commands.token import token
 from ranktrail_cli.commands.up import up
 from ranktrail_cli.examples import examples
 
@@ -57,9 +60,12 @@ for command in (
     profiles,
     status,
     diagnostics,
+    mcp,
     fsck,
     backup,
     restore,
+    tls,
+    token,
     completion,
     demo,
 ):

@@ -13,11 +13,13 @@ from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.output import Output
 from ranktrail_cli.readiness import wait_until_serving
 from ranktrail_client.address import Address, Reach
-from ranktrail_client.client import Client
+from ranktrail_client.certificates import Certificates
+from ranktrail_client.client import AsyncClient, Client
 from ranktrail_client.data_directory import VARIABLE, resolve_data_directory
 from ranktrail_client.errors import Refused
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+AnyClient = TypeVar("AnyClient", Client, AsyncClient)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Session:
     token: str | None
     allow_remote: bool
     output: Output
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """What the options name for encrypted connections; raise Refused when it cannot be used."""
+        return Certificates.read(self.tls_ca, self.tls_cert, self.tls_key)
 
     def connect(self, *needed: Literal["ranker", "history"]) -> Client:
         """Return a client of the services that the options name, once those `needed` serve or nobody is starting them.
@@ -38,14 +48,7 @@ class Session:
         Raises CommandFailed for an address that leaves this machine without --allow-remote, and for a needed service
         that does not come to serve.
         """
-        self._check_reach()
-        client = Client.connect(
-            self.data_dir,
-            ranker=self.ranker,
-            history=self.history,
-            token=self.token,
-            allow_remote=self.allow_remote,
-        )
+        client = self._connected(Client)
         try:
             for name in needed:
                 calls = client.ranker if name == "ranker" else client.history
@@ -54,6 +57,24 @@ class Session:
             client.close()
             raise
         return client
+
+    def connect_async(self) -> AsyncClient:
+        """Return a client for coroutines, which belongs to the running loop, whether the services serve or not.
+
+        Raises CommandFailed for an address that leaves this machine without --allow-remote.
+        """
+        return self._connected(AsyncClient)
+
+    def _connected(self, kind: type[AnyClient]) -> AnyClient:
+        self._check_reach()
+        return kind.connect(
+            self.data_dir,
+            ranker=self.ranker,
+            history=self.history,
+            token=self.token,
+            allow_remote=self.allow_remote,
+            certificates=self.certificates,
+        )
 
     def _check_reach(self) -> None:
         for option, given in (("--ranker", self.ranker), ("--history", self.history)):
@@ -80,6 +101,7 @@ class AddressField(click.ParamType[str]):
         return text
 
 
+PEM = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS = (
     click.option(
         "--data-dir",
@@ -94,6 +116,14 @@ _OPTIONS = (
     ),
     click.option("--history", type=AddressField(), envvar="RANKTRAIL_HISTORY", help="Address of the history service."),
     click.option("--allow-remote", is_flag=True, help="Allow addresses that are not on this machine."),
+    click.option(
+        "--tls-ca",
+        type=PEM,
+        envvar="RANKTRAIL_TLS_CA",
+        help="PEM file that services' certificates are checked against.",
+    ),
+    click.option("--tls-cert", type=PEM, envvar="RANKTRAIL_TLS_CERT", help="PEM file with the certificate to show."),
+    click.option("--tls-key", type=PEM, envvar="RANKTRAIL_TLS_KEY", help="PEM file with its key."),
     click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document (lines, where the output has no end)."
     ),
@@ -110,6 +140,9 @@ def with_session(function: Command) -> Command:
         ranker: str | None,
         history: str | None,
         allow_remote: bool,
+        tls_ca: Path | None,
+        tls_cert: Path | None,
+        tls_key: Path | None,
         as_json: bool,
         **options: Any,
     ) -> Any:
@@ -121,6 +154,9 @@ def with_session(function: Command) -> Command:
             token=os.environ.get("RANKTRAIL_TOKEN"),
             allow_remote=allow_remote,
             output=Output(as_json),
+            tls_ca=tls_ca,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
         )
         return function(session, *args, **options)
 

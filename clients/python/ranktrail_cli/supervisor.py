@@ -103,15 +103,16 @@ def make_services(
     ranker: str | None = None,
     history: str | None = None,
     ranker_options: Sequence[str] = (),
+    history_options: Sequence[str] = (),
     log: int = STANDARD_ERROR,
 ) -> tuple[Supervised, Supervised]:
     """Return the ranker and history of a data directory, in the order in which they stop.
 
-    `ranker_options` are options of `python -m ranker_service`, passed on as they are.
+    `ranker_options` are options of `python -m ranker_service`, passed on as they are, and so are those of history.
     """
     place = ("--data-dir", str(data_dir))
     ranker_arguments = (*place, *_given("--address", ranker), *_given("--history", history), *ranker_options)
-    history_arguments = (*place, *_given("--address", history))
+    history_arguments = (*place, *_given("--address", history), *history_options)
     return (
         _service("ranker", ranker_arguments, client.ranker, log),
         _service("history", history_arguments, client.history, log),

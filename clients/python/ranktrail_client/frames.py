@@ -37,3 +37,20 @@ def _resource_frames(resource: ranker_pb2.ResourceHeader, body: bytes) -> Iterat
     yield ranker_pb2.CommitMemoryRequest(resource=resource)
     for start in range(0, len(body), MAX_FRAME_BYTES):
         yield ranker_pb2.CommitMemoryRequest(body=body[start : start + MAX_FRAME_BYTES])
+
+
+def corpus_frames(
+    header: ranker_pb2.RankCorpusHeader,
+    resources: Iterable[tuple[ranker_pb2.CorpusResource, bytes]],
+    queries: Iterable[ranker_pb2.CorpusQuery],
+) -> Iterator[ranker_pb2.RankCorpusRequest]:
+    """Yield a corpus and its queries for `RankerCalls.rank_corpus`; sets size and digest of each resource's header."""
+    yield ranker_pb2.RankCorpusRequest(header=header)
+    for resource, body in resources:
+        resource.resource.size_bytes = len(body)
+        resource.resource.digest = digest_of(body)
+        yield ranker_pb2.RankCorpusRequest(resource=resource)
+        for start in range(0, len(body), MAX_FRAME_BYTES):
+            yield ranker_pb2.RankCorpusRequest(body=body[start : start + MAX_FRAME_BYTES])
+    for query in queries:
+        yield ranker_pb2.RankCorpusRequest(query=query)

@@ -44,6 +44,8 @@ class SubjectDifference:
 class JudgmentDifference:
     """Three judgment sets of one case, by subject; `author` and `judge_time` are those of the present version.
 
+    `base_author` is empty and `base_time` None for a version that nobody wrote.
+
     `has_base` is False where the expected version never was: then base is taken as empty.
     """
 
@@ -54,6 +56,8 @@ class JudgmentDifference:
     judge_time: Timestamp
     has_base: bool
     subjects: tuple[SubjectDifference, ...]
+    base_author: str = ""
+    base_time: Timestamp | None = None
 
     @property
     def changed(self) -> list[SubjectDifference]:
@@ -86,6 +90,8 @@ def read_difference(
         judge_time=current.judge_time,
         has_base=base.judgment_version == expected_version,
         subjects=tuple(SubjectDifference(one, *(judged.get(one) for judged in sets)) for one in subjects),
+        base_author=base.author,
+        base_time=base.judge_time if base.HasField("judge_time") else None,
     )
 
 

@@ -1,98 +1,63 @@
 """The ranker's methods, each under its name in the contract and with its messages."""
 
-from collections.abc import Iterable, Iterator
-
 from ranktrail.ranker.v1 import ranker_service_pb2 as pb
-from ranktrail.ranker.v1.ranker_service_pb2_grpc import RankerServiceStub
-from ranktrail_client.link import READ_DEADLINE, WRITE_DEADLINE, Link
+from ranktrail_client.async_link import AsyncCalls
+from ranktrail_client.link import Calls
+from ranktrail_client.method import READ_DEADLINE, WRITE_DEADLINE
+from ranktrail_client.methods import Exchange, Stream, Unary, Upload
 
 # A first activation may load a model.
 ACTIVATION_DEADLINE = 120.0
 COMMIT_DEADLINE = 3_600.0
 
 
-class RankerCalls:
-    """Retrieves from memories, and keeps them. Every method raises RanktrailError; `timeout` is in seconds."""
+class RankerMethods:
+    """Retrieves from memories, and keeps them."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
-        self._stub = RankerServiceStub(link.channel)
+    SERVICE = "ranktrail.ranker.v1.RankerService"
 
-    @property
-    def address(self) -> str:
-        """Where the calls go."""
-        return self._link.address.target
+    activate_memory = Unary(pb.ActivateMemoryRequest, pb.ActivateMemoryResponse, ACTIVATION_DEADLINE, repeats=False)
+    """Answer a query. Never repeated by itself: each call is a Run."""
 
-    def check_health(self, timeout: float = READ_DEADLINE) -> bool:
-        """Say whether the ranker serves; raise ServiceUnreachable when nothing answers."""
-        return self._link.check_health(timeout)
+    commit_memory = Upload(pb.CommitMemoryRequest, pb.CommitMemoryResponse, COMMIT_DEADLINE, repeats=False)
+    """Publish a commit; `frames.commit_frames` makes its frames."""
 
-    def activate_memory(
-        self, request: pb.ActivateMemoryRequest, timeout: float = ACTIVATION_DEADLINE
-    ) -> pb.ActivateMemoryResponse:
-        """Answer a query. Never repeated by itself: each call is a Run."""
-        return self._link.write(self._stub.ActivateMemory, request, timeout)
+    ensure_index = Stream(pb.EnsureIndexRequest, pb.EnsureIndexResponse)
+    """Yield the progress of the project's index; the last message says "ready"."""
 
-    def commit_memory(
-        self, frames: Iterable[pb.CommitMemoryRequest], timeout: float = COMMIT_DEADLINE
-    ) -> pb.CommitMemoryResponse:
-        """Publish a commit; `frames.commit_frames` makes its frames."""
-        return self._link.send(self._stub.CommitMemory, frames, timeout)
+    get_effective_memory = Unary(pb.GetEffectiveMemoryRequest, pb.GetEffectiveMemoryResponse, READ_DEADLINE)
+    """Return one page of a memory; `paging` turns them."""
 
-    def ensure_index(
-        self, request: pb.EnsureIndexRequest, timeout: float | None = None
-    ) -> Iterator[pb.EnsureIndexResponse]:
-        """Yield the progress of the project's index; the last message says "ready"."""
-        return self._link.stream(self._stub.EnsureIndex, request, timeout)
+    rank_corpus = Exchange(pb.RankCorpusRequest, pb.RankCorpusResponse, repeats=False)
+    """Rank queries over a corpus sent along; nothing is recorded."""
 
-    def get_effective_memory(
-        self, request: pb.GetEffectiveMemoryRequest, timeout: float = READ_DEADLINE
-    ) -> pb.GetEffectiveMemoryResponse:
-        """Return one page of a memory; `paging.pages` turns them."""
-        return self._link.read(self._stub.GetEffectiveMemory, request, timeout)
+    clear_project_storage = Unary(
+        pb.ClearProjectStorageRequest, pb.ClearProjectStorageResponse, WRITE_DEADLINE, repeats=False
+    )
+    """Remove a project's commits and indexes."""
 
-    def rank_corpus(
-        self, frames: Iterable[pb.RankCorpusRequest], timeout: float | None = None
-    ) -> Iterator[pb.RankCorpusResponse]:
-        """Rank queries over a corpus sent along; nothing is recorded."""
-        return self._link.exchange(self._stub.RankCorpus, frames, timeout)
+    delete_project = Unary(pb.DeleteProjectRequest, pb.DeleteProjectResponse, WRITE_DEADLINE, repeats=False)
+    """Remove a project's storage and forget the project."""
 
-    def clear_project_storage(
-        self, request: pb.ClearProjectStorageRequest, timeout: float = WRITE_DEADLINE
-    ) -> pb.ClearProjectStorageResponse:
-        """Remove a project's commits and indexes."""
-        return self._link.write(self._stub.ClearProjectStorage, request, timeout)
+    list_profiles = Unary(pb.ListProfilesRequest, pb.ListProfilesResponse, READ_DEADLINE)
+    """List the ranking profiles."""
 
-    def delete_project(
-        self, request: pb.DeleteProjectRequest, timeout: float = WRITE_DEADLINE
-    ) -> pb.DeleteProjectResponse:
-        """Remove a project's storage and forget the project."""
-        return self._link.write(self._stub.DeleteProject, request, timeout)
+    validate_profile = Unary(pb.ValidateProfileRequest, pb.ValidateProfileResponse, READ_DEADLINE)
+    """Check a profile's text."""
 
-    def list_profiles(
-        self, request: pb.ListProfilesRequest | None = None, timeout: float = READ_DEADLINE
-    ) -> pb.ListProfilesResponse:
-        """List the ranking profiles."""
-        return self._link.read(self._stub.ListProfiles, request or pb.ListProfilesRequest(), timeout)
+    check_memory = Stream(pb.CheckMemoryRequest, pb.CheckMemoryResponse)
+    """Yield what is wrong with commits and journal, and how far the check is."""
 
-    def validate_profile(
-        self, request: pb.ValidateProfileRequest, timeout: float = READ_DEADLINE
-    ) -> pb.ValidateProfileResponse:
-        """Check a profile's text."""
-        return self._link.read(self._stub.ValidateProfile, request, timeout)
+    backup_memory = Stream(pb.BackupMemoryRequest, pb.BackupMemoryResponse)
+    """Yield a copy of the commits, frame by frame."""
 
-    def check_memory(
-        self, request: pb.CheckMemoryRequest, timeout: float | None = None
-    ) -> Iterator[pb.CheckMemoryResponse]:
-        """Yield what is wrong with commits and journal, and how far the check is."""
-        return self._link.stream(self._stub.CheckMemory, request, timeout)
+    get_runtime = Unary(pb.GetRuntimeRequest, pb.GetRuntimeResponse, READ_DEADLINE)
+    """Say what the ranker is and does now."""
 
-    def backup_memory(self, timeout: float | None = None) -> Iterator[pb.BackupMemoryResponse]:
-        """Yield a copy of the commits, frame by frame."""
-        return self._link.stream(self._stub.BackupMemory, pb.BackupMemoryRequest(), timeout)
 
-    def get_runtime(
-        self, request: pb.GetRuntimeRequest | None = None, timeout: float = READ_DEADLINE
-    ) -> pb.GetRuntimeResponse:
-        """Say what the ranker is and does now."""
-        return self._link.read(self._stub.GetRuntime, request or pb.GetRuntimeRequest(), timeout)
+class RankerCalls(RankerMethods, Calls):
+    """The ranker's calls, each of which waits for its answer."""
+
+
+class AsyncRankerCalls(RankerMethods, AsyncCalls):
+    """The ranker's calls, each of which is awaited."""

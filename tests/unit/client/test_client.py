@@ -2,9 +2,9 @@
 
 import multiprocessing
 import os
-import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,27 @@ from ranktrail.evaluation.v1 import evaluation_service_pb2
 from ranktrail.history.v1 import history_service_pb2 as history_pb2
 from ranktrail.ranker.v1 import ranker_service_pb2 as ranker_pb2
 from ranktrail.trace.v1 import trace_pb2
-from ranktrail_client import link as link_module
 from ranktrail_client.address import Address, Reach
+from ranktrail_client.attempts import Attempts
 from ranktrail_client.client import Client
 from ranktrail_client.data_directory import resolve_data_directory, socket_address
-from ranktrail_client.errors import FieldInvalid, NoAnswer, ProjectNotFound, Refused, ServiceUnreachable
-from ranktrail_client.evaluation import EvaluationCalls
+from ranktrail_client.endpoint import Endpoint
+from ranktrail_client.errors import (
+    NoAnswer,
+    Overloaded,
+    ProjectNotFound,
+    RanktrailError,
+    Refused,
+    ServiceUnreachable,
+)
+from ranktrail_client.evaluation import AsyncEvaluationCalls, EvaluationCalls, EvaluationMethods
 from ranktrail_client.frames import MAX_FRAME_BYTES, commit_frames, digest_of
-from ranktrail_client.history import HistoryCalls
+from ranktrail_client.history import AsyncHistoryCalls, HistoryCalls, HistoryMethods
+from ranktrail_client.link import Link
+from ranktrail_client.method import Method
+from ranktrail_client.methods import Exchange, Stream, Unary, Upload
 from ranktrail_client.paging import pages
-from ranktrail_client.ranker import RankerCalls
+from ranktrail_client.ranker import AsyncRankerCalls, RankerCalls, RankerMethods
 from tests.fakes.services import PAGE_SIZE, FakeHistory, FakeRanker, served
 
 PROJECT_HEADER = ranker_pb2.CommitHeader(
@@ -33,18 +44,42 @@ PROJECT_HEADER = ranker_pb2.CommitHeader(
 )
 
 
-@pytest.mark.parametrize(
-    ("contract", "service", "calls"),
-    [
-        (ranker_pb2, "RankerService", RankerCalls),
-        (history_pb2, "HistoryService", HistoryCalls),
-        (evaluation_service_pb2, "EvaluationService", EvaluationCalls),
-    ],
-)
-def test_every_method_of_a_contract_is_a_method_of_the_client(contract: Any, service: str, calls: type) -> None:
-    for method in contract.DESCRIPTOR.services_by_name[service].methods:
-        name = re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower()
-        assert callable(getattr(calls, name, None)), name
+TABLES = [
+    (ranker_pb2, "RankerService", RankerMethods, RankerCalls, AsyncRankerCalls),
+    (history_pb2, "HistoryService", HistoryMethods, HistoryCalls, AsyncHistoryCalls),
+    (evaluation_service_pb2, "EvaluationService", EvaluationMethods, EvaluationCalls, AsyncEvaluationCalls),
+]
+KINDS = {(False, False): Unary, (False, True): Stream, (True, False): Upload, (True, True): Exchange}
+
+
+@pytest.mark.parametrize(("contract", "service", "table", "calls", "async_calls"), TABLES)
+def test_each_method_of_a_contract_stands_once_in_its_table_as_the_contract_says(
+    contract: Any, service: str, table: type, calls: type, async_calls: type
+) -> None:
+    descriptor = contract.DESCRIPTOR.services_by_name[service]
+    held = {method.path: method for method in vars(table).values() if isinstance(method, Method)}
+    assert set(held) == {f"/{descriptor.full_name}/{method.name}" for method in descriptor.methods}
+    for said in descriptor.methods:
+        method = held[f"/{descriptor.full_name}/{said.name}"]
+        assert type(method) is KINDS[said.client_streaming, said.server_streaming]
+        assert method.request_type.DESCRIPTOR is said.input_type
+        assert method.response_type.DESCRIPTOR is said.output_type
+    for group in (calls, async_calls):
+        assert not [member for member in vars(group).values() if callable(member)], "a call outside the table"
+
+
+WRITES = {
+    "activate_memory", "commit_memory", "rank_corpus", "clear_project_storage", "delete_project",
+    "record_retrieval_runs", "put_corpus", "clear_retrieval_runs",
+    "create_evaluation_case", "delete_evaluation_case", "import_evaluation_set",
+}  # fmt: skip
+
+
+def test_what_is_repeated_is_a_read_or_carries_a_request_id() -> None:
+    methods = {name: method for _, _, table, _, _ in TABLES for name, method in vars(table).items()}
+    never = {name for name, method in methods.items() if isinstance(method, Method) and not method.repeats}
+    assert never == WRITES
+    assert "request_id" in evaluation_service_pb2.ReplaceEvaluationJudgmentsRequest.DESCRIPTOR.fields_by_name
 
 
 def resource(path: str) -> ranker_pb2.ResourceHeader:
@@ -95,11 +130,19 @@ def test_a_read_gives_up_after_its_attempts_and_names_address_and_fix(tmp_path: 
     assert str(tmp_path) in str(caught.value)
 
 
-def test_an_activation_is_never_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_module.Link, "read", lambda *_: pytest.fail("an activation is not a read"))
-    ranker = FakeRanker()
-    with served(tmp_path, ranker, None), Client.connect(tmp_path) as client, pytest.raises(FieldInvalid):
-        client.ranker.activate_memory(ranker_pb2.ActivateMemoryRequest(project_id="p", query=" "))
+class GoingRanker(FakeRanker):
+    """Takes an activation and cannot be reached any more."""
+
+    def ActivateMemory(self, request: Any, context: Any) -> ranker_pb2.ActivateMemoryResponse:  # noqa: N802
+        self.activations.append(request)
+        context.abort(grpc.StatusCode.UNAVAILABLE, "going")
+        raise AssertionError("abort raises")
+
+
+def test_an_activation_is_never_repeated(tmp_path: Path) -> None:
+    ranker = GoingRanker()
+    with served(tmp_path, ranker, None), Client.connect(tmp_path) as client, pytest.raises(ServiceUnreachable):
+        client.ranker.activate_memory(ranker_pb2.ActivateMemoryRequest(project_id="p", query="q"))
     assert len(ranker.activations) == 1
 
 
@@ -129,36 +172,51 @@ class Ending(grpc.RpcError):
         return ()
 
 
+NOWHERE = Endpoint("ranker", Address.parse("unix:/nowhere"))
+
+
+def delays_of(attempts: Attempts[Any, Any], error: RanktrailError) -> list[float]:
+    """What a call that always ends with `error` waits before each further attempt."""
+    delays: list[float] = []
+    try:
+        while True:
+            delays.append(attempts.delay_after(error))
+    except type(error):
+        return delays
+
+
 @pytest.mark.parametrize(
-    ("details", "attempts"), [("connection attempt timed out", 1), ("connect: connection refused", 4)]
+    ("details", "repeats"), [("connection attempt timed out", 0), ("connect: connection refused", 3)]
 )
-def test_only_a_service_that_is_not_there_is_asked_again(details: str, attempts: int) -> None:
-    timeouts: list[float] = []
-
-    def method(_: Any, timeout: float, metadata: Any) -> Any:
-        timeouts.append(timeout)
-        raise Ending(details)
-
-    link = link_module.Link("ranker", Address.parse("unix:/nowhere"), sleep=lambda _: None)
-    with pytest.raises(ServiceUnreachable):
-        link.read(method, None, 30.0)  # type: ignore[arg-type]
-    assert len(timeouts) == attempts
-    link.close()
+def test_only_a_service_that_is_not_there_is_asked_again(details: str, repeats: int) -> None:
+    attempts = Attempts(RankerCalls.list_profiles, None, 30.0)
+    assert len(delays_of(attempts, NOWHERE.decoded(Ending(details)))) == repeats
 
 
 def test_all_attempts_of_a_read_share_one_deadline() -> None:
-    timeouts: list[float] = []
+    attempts = Attempts(RankerCalls.list_profiles, None, 0.25)
+    assert delays_of(attempts, ServiceUnreachable("")) == [0.1, 0.2]
 
-    def method(_: Any, timeout: float, metadata: Any) -> Any:
-        timeouts.append(timeout)
-        raise Ending("connect: connection refused")
 
-    link = link_module.Link("ranker", Address.parse("unix:/nowhere"))
+def test_a_call_waits_no_longer_than_its_deadline_between_attempts(tmp_path: Path) -> None:
+    waited: list[float] = []
+
+    def sleep(delay: float) -> None:
+        waited.append(delay)
+        time.sleep(delay)
+
+    link = Link(Endpoint("ranker", Address.parse(f"unix:{tmp_path}/nothing")), sleep)
     with pytest.raises(ServiceUnreachable):
-        link.read(method, None, 0.25)  # type: ignore[arg-type]
+        RankerCalls(link).list_profiles(timeout=0.25)
     link.close()
-    assert len(timeouts) == 2
-    assert timeouts[1] <= 0.15
+    assert waited == [0.1]
+
+
+def test_an_overloaded_service_is_asked_again_when_it_said_and_a_write_is_not() -> None:
+    overloaded = Overloaded("later", metadata={"retry_after_ms": "250"})
+    assert delays_of(Attempts(RankerCalls.list_profiles, None, 30.0), overloaded) == [0.25, 0.25, 0.4]
+    assert delays_of(Attempts(RankerCalls.delete_project, None, 30.0), overloaded) == []
+    assert delays_of(Attempts(RankerCalls.list_profiles, None, 30.0), Overloaded("an export took too long")) == []
 
 
 def test_what_stops_an_upload_reaches_its_caller_as_it_is(tmp_path: Path) -> None:
@@ -278,5 +336,5 @@ def test_a_tcp_call_carries_the_token_of_the_data_directory_and_a_socket_call_no
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "token").write_text("secret\n")
     with Client.connect(tmp_path, ranker="127.0.0.1:1") as client:
-        assert client.ranker._link._metadata == (("authorization", "Bearer secret"),)
-        assert client.history._link._metadata == ()
+        assert client.ranker.link.endpoint.metadata == (("authorization", "Bearer secret"),)
+        assert client.history.link.endpoint.metadata == ()

@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -11,7 +12,8 @@ import click
 from ranktrail_cli.examples import examples
 from ranktrail_cli.exits import CommandFailed, Exit
 from ranktrail_cli.output import Output
-from ranktrail_cli.session import Session, with_session
+from ranktrail_cli.service_encryption import ServiceEncryption
+from ranktrail_cli.session import PEM, Session, with_session
 from ranktrail_cli.supervised import Supervised, ending
 from ranktrail_cli.supervised_pages import make_pages
 from ranktrail_cli.supervisor import Supervisor, is_healthy, make_services
@@ -26,6 +28,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         "ranktrail up",
         "ranktrail up --data-dir /tmp/ranktrail --no-diagnostics",
         "RANKTRAIL_HOME=/tmp/ranktrail ranktrail up --json",
+        "ranktrail up --ranker 127.0.0.1:5301 --tls-ca ca.pem --tls-cert server.pem --tls-key server.key",
         "ranktrail up --cross-encoder folder:models/ms-marco-MiniLM-L6-v2 --profile reranked.v1",
     )
 )
@@ -39,6 +42,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option(
     "--diagnostics-port", type=click.IntRange(0, 65_535), default=0, help="Their port. Default: any free one."
 )
+@click.option("--tls-client-ca", type=PEM, help="Callers on TCP must show a certificate that this PEM file signed.")
 @with_session
 def up(
     session: Session,
@@ -46,15 +50,18 @@ def up(
     allow_download: bool,
     diagnostics: bool,
     diagnostics_port: int,
+    tls_client_ca: Path | None,
     **ranker_options: str | None,
 ) -> None:
     """Run both services and the diagnostics pages, and start one again that dies, until Ctrl-C.
 
     A second Ctrl-C does not wait for their end. The services serve on Unix sockets in the data directory, which nobody
-    else can open, or at the addresses given; the pages on a port of loopback, at the address that is printed: whoever
-    has it can see every Run. What they log goes to standard error.
+    else can open, or at the addresses given: on TCP callers need the token in run/token, and off loopback the services
+    need --tls-cert and --tls-key. The pages are on a port of loopback, at the address that is printed: whoever has it
+    can see every Run. What they log goes to standard error.
     """
     os.umask(0o077)
+    encryption = ServiceEncryption(session, tls_client_ca)
     with session.connect() as client, locked(session.data_dir), _stop_signals() as received:
         _refuse_running(client, session)
         services = make_services(
@@ -62,7 +69,12 @@ def up(
             client,
             ranker=session.ranker,
             history=session.history,
-            ranker_options=[*_options(ranker_options), *(["--allow-download"] if allow_download else [])],
+            ranker_options=[
+                *_options(ranker_options),
+                *(["--allow-download"] if allow_download else []),
+                *encryption.ranker_options(),
+            ],
+            history_options=encryption.history_options(),
         )
         # First, since children end in this order: browsers that listen should not wait for the services.
         pages = [make_pages(session.data_dir, diagnostics_port, _addresses(session))] if diagnostics else []
@@ -77,16 +89,24 @@ def up(
             supervisor.stop(lambda: len(received) > 1)
 
 
-def _options(values: Mapping[str, str | None]) -> Iterator[str]:
+def _options(values: Mapping[str, str | Path | None]) -> Iterator[str]:
     """Yield the options that were given, as they are written on a command line."""
     for name, value in values.items():
         if value is not None:
-            yield from (f"--{name.replace('_', '-')}", value)
+            yield from (f"--{name.replace('_', '-')}", str(value))
 
 
 def _addresses(session: Session) -> list[str]:
     """Return the options that name the services, where they are not at their own place."""
-    given = _options({"ranker": session.ranker, "history": session.history})
+    given = _options(
+        {
+            "ranker": session.ranker,
+            "history": session.history,
+            "tls-ca": session.tls_ca,
+            "tls-cert": session.tls_cert,
+            "tls-key": session.tls_key,
+        }
+    )
     return [*given, *(["--allow-remote"] if session.allow_remote else [])]
 
 

@@ -15,12 +15,14 @@ _HERE = "ranktrail_cli.commands.evals"
     cls=LazyGroup,
     commands_at={
         "run": f"{_HERE}.run:run",
+        "replay": f"{_HERE}.replay:replay_set",
         "compare": f"{_HERE}.compare:compare_results",
         "datasets": f"{_HERE}.datasets:datasets",
         "report": f"{_HERE}.report:report",
     },
     epilog=examples(
         "ranktrail evals run --offline --dataset localrag-scope",
+        "ranktrail evals replay exported.json --gate 'nDCG@10>=baseline-0.01'",
         "ranktrail evals compare localrag-scope my-result.json",
         "ranktrail evals datasets",
     ),

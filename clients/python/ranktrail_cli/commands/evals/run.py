@@ -12,23 +12,24 @@ import click
 
 from ranktrail_cli.commands.evals.files import make_folder, write_files, write_json
 from ranktrail_cli.commands.evals.refusals import with_refusals
+from ranktrail_cli.commands.evals.sources import LiveOptions, opened_sources
 from ranktrail_cli.commands.evals.view import print_result
+from ranktrail_cli.completing import ProjectField
 from ranktrail_cli.examples import examples
 from ranktrail_cli.progress import shown_progress
 from ranktrail_cli.session import Session, with_session
-from ranktrail_evals.answers import Answerer, OfflineAnswerer
-from ranktrail_evals.contexts import OfflineRetriever, Retriever
 from ranktrail_evals.dataset.discovery import find_dataset
 from ranktrail_evals.dataset.model import Record
 from ranktrail_evals.dataset.selection import selected_records
 from ranktrail_evals.evaluation import evaluate
 from ranktrail_evals.gate import Gate, make_gate
 from ranktrail_evals.judge.address import check_endpoint
-from ranktrail_evals.results.model import JudgeIdentity, Result
+from ranktrail_evals.results.model import GateExit, JudgeIdentity, Result
 from ranktrail_evals.results.summary import Stamp, Subject, make_result
 from ranktrail_evals.runner import Evaluated, Limits, Runner
 
 KEY_VARIABLE = "RANKTRAIL_JUDGE_KEY"
+_NO_GENERATOR = "no generator is named, so there are no answers: --require retrieval_recall gates on what is retrieved"
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
 _SELECTION = (
@@ -46,6 +47,15 @@ _GATE = (
     click.option(
         "--threshold", "thresholds", multiple=True, metavar="METRIC>=X", help="Where it passes; it then gates, too."
     ),
+)
+_SOURCES = (
+    click.option("--offline", is_flag=True, help="Measure the answers and contexts that the dataset holds."),
+    click.option("--project", type=ProjectField("--project"), help="Ask the running ranker for this project's memory."),
+    click.option("--profile", help="The ranking profile. Default: the ranker's."),
+    click.option(
+        "--generator-url", help="An OpenAI-compatible endpoint that answers, such as http://127.0.0.1:8080/v1."
+    ),
+    click.option("--generator-model", help="The model that answers. Without one there are no answers to measure."),
 )
 _LIMITS = (
     click.option("--concurrency", type=click.IntRange(1, 256), default=4, show_default=True, help="Calls at once."),
@@ -66,18 +76,9 @@ _JUDGE = (
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed((*_SELECTION, *_GATE, *_LIMITS, *_JUDGE)):
+    for option in reversed((*_SOURCES, *_SELECTION, *_GATE, *_LIMITS, *_JUDGE)):
         command = option(command)
     return command
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """What retrieves and what answers."""
-
-    mode: str
-    retriever: Retriever
-    answerer: Answerer
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class Plan:
     gate: Gate
     limits: Limits
     judge: JudgeOptions | None
+    live: LiveOptions | None
     folder: Path
     stamp: Stamp
 
@@ -117,42 +119,51 @@ class Plan:
 @click.command(
     epilog=examples(
         "ranktrail evals run --offline --dataset localrag-scope",
+        "ranktrail evals run --project docs --dataset mine.json --require retrieval_recall",
         "ranktrail evals run --offline --dataset mine.json --split test --json",
         "ranktrail evals run --offline --dataset localrag-core --require retrieval_recall --threshold 'f1>=0.4'",
         "ranktrail evals run --offline --dataset mine.json --judge-url http://127.0.0.1:8080/v1 --judge-model qwen3",
     )
 )
 @_options
-@click.option("--offline", is_flag=True, required=True, help="Measure the answers and contexts that the dataset holds.")
 @click.option("--output", "folder", type=click.Path(path_type=Path), help="Default: evals in the data directory.")
 @with_session
 @with_refusals
-def run(session: Session, offline: bool, **options: Any) -> None:  # noqa: ARG001 - the only mode so far
+def run(session: Session, **options: Any) -> None:
     """Measure a dataset; exit with 0 when every required metric passes.
+
+    With --offline, what the dataset declares; with --project, what the running ranker retrieves, each question a Run,
+    and what the generator answers, where one is named.
 
     1: a required metric misses its threshold. 6: a required metric has no value, or not for every case that asks for
     one. Without --require, the metrics gate that need no judge and whose annotations the dataset has. The result is
     written as JSON, as an HTML page and as JUnit XML.
 
-    The key of a judge that wants one is read from $RANKTRAIL_JUDGE_KEY.
+    The keys of a judge and a generator that want one are read from $RANKTRAIL_JUDGE_KEY and $RANKTRAIL_GENERATOR_KEY.
     """
-    plan = _plan(session, "offline", **options)
+    plan = _plan(session, **options)
     make_folder(plan.folder)
-    result = asyncio.run(_result(plan, Sources("offline", OfflineRetriever(), OfflineAnswerer())))
+    result = asyncio.run(_result(session, plan))
     written = write_files(plan.folder, result)
     if session.output.as_json:
         session.output.document(result.model_dump(mode="json"))
     else:
         print_result(session.output, result)
     session.output.remark(f"result: {written}")
+    if plan.live is not None and plan.live.generator_url is None and result.exit_code is GateExit.INCOMPLETE:
+        session.output.remark(_NO_GENERATOR)
     if result.exit_code:
         raise click.exceptions.Exit(result.exit_code)
 
 
 def _plan(
     session: Session,
-    mode: str,
     *,
+    offline: bool,
+    project: str | None,
+    profile: str | None,
+    generator_url: str | None,
+    generator_model: str | None,
     name: str,
     version: str | None,
     dataset_dir: Path | None,
@@ -169,31 +180,41 @@ def _plan(
     judge_embedding_model: str | None,
     folder: Path | None,
 ) -> Plan:
+    live = LiveOptions.checked(
+        offline=offline,
+        project=project,
+        profile=profile,
+        generator_url=generator_url,
+        generator_model=generator_model,
+        allow_remote=session.allow_remote,
+    )
     judge = JudgeOptions.checked(judge_url, judge_model, judge_embedding_model, allow_remote=session.allow_remote)
     dataset = find_dataset(name, version, dataset_dir)
     records = selected_records(dataset, split, sample, seed)
     identity = None if judge is None else JudgeIdentity(model=judge.model, embedding_model=judge.embedding_model)
+    mode = "offline" if live is None else "live"
     return Plan(
-        subject=Subject(dataset, split, sample, seed, mode, identity),
+        subject=Subject(dataset, split, sample, seed, mode, identity, None if live is None else live.identity),
         records=records,
         gate=make_gate(records, required, thresholds),
         limits=Limits(concurrency, case_timeout, metric_timeout or case_timeout),
         judge=judge,
+        live=live,
         folder=folder or session.data_dir / "evals",
         stamp=Stamp.now(dataset.dataset_id),
     )
 
 
-async def _result(plan: Plan, sources: Sources) -> Result:
+async def _result(session: Session, plan: Plan) -> Result:
     def store(evaluated: Sequence[Evaluated]) -> None:
         write_json(plan.folder, make_result(plan.subject, plan.stamp, plan.gate, evaluated, is_complete=False))
 
+    seed = plan.subject.seed
     async with AsyncExitStack() as stack:
         progress = stack.enter_context(shown_progress(""))
+        sources = await stack.enter_async_context(opened_sources(session, plan.live, plan.limits, seed, progress))
+        judge = None if plan.judge is None else await stack.enter_async_context(_endpoint(plan.judge, seed))
         runner = Runner(plan.limits, progress.step)
-        judge = (
-            None if plan.judge is None else await stack.enter_async_context(_endpoint(plan.judge, plan.subject.seed))
-        )
         found = await evaluate(runner, plan.records, sources.retriever, sources.answerer, judge, store)
     return make_result(plan.subject, plan.stamp, plan.gate, found)
 
