@@ -43,6 +43,7 @@ protos: setup ## make stubs, golden messages and references anew from the contra
 	$(BIN)/python -m protos.reference
 	$(BIN)/python -m protos.generate_swift types
 	$(BIN)/python -m ranktrail_cli.reference docs/cli.md
+	$(BIN)/python -m tests.make_licences
 
 swift: setup ## generate the Swift stubs into build/swift; test the package where Swift is installed
 	$(BIN)/python -m protos.generate_swift stubs build/swift

@@ -7,16 +7,17 @@ from collections.abc import Callable
 
 from ranker_service.config import Config
 from ranktrail_serving.errors import StartRefused
+from ranktrail_serving.log_lines import log_to_standard_error
 from ranktrail_serving.stop_signal import StopSignal
 
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT; return 0 after a clean stop, 4 or 5 when the start was refused."""
     os.umask(0o077)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    config = Config.from_arguments(sys.argv[1:])
+    log_to_standard_error()
     stop_signal = StopSignal()
     try:
+        config = Config.from_arguments(sys.argv[1:])
         stop_serving = _start(config)
     except StartRefused as error:
         print(f"ranker: {error}", file=sys.stderr)  # noqa: T201 - the one sentence that a person sees

@@ -13,7 +13,7 @@ from ranker_service.activations import Activations
 from ranker_service.config import Config
 from ranker_service.domain.profile import IndexSettings, Profile, ProfileInvalid
 from ranker_service.index.lexical import warm_up
-from ranker_service.inspection import SERVICE, STORAGE_LIMITS, storage_parts
+from ranker_service.inspection import SERVICE, STORAGE_CEILINGS, STORAGE_LIMITS, require_own_directories, storage_parts
 from ranker_service.memory.chunker import chunker_revision
 from ranker_service.memory.durable import make_directory
 from ranker_service.memory.parsers import PARSER_REVISION
@@ -32,12 +32,12 @@ from ranker_service.rpc.servicer import RankerParts, RankerServicer
 from ranker_service.system import SystemClock, jitter, new_instance_id, new_run_id, new_token
 from ranker_service.workspace.workspace import Workspace
 from ranktrail.ranker.v1 import ranker_service_pb2_grpc
-from ranktrail_serving.bearer import TokenInterceptor, read_or_create_token
+from ranktrail_serving.bearer import TokenFile, TokenInterceptor
 from ranktrail_serving.errors import StartRefused
 from ranktrail_serving.file_lock import FileLock
 from ranktrail_serving.interceptor import CallInterceptor
 from ranktrail_serving.limits import CallLimits
-from ranktrail_serving.listener import Address, UnixAddress, dial_target, parse_address
+from ranktrail_serving.listener import Address, UnixAddress, dial_target, is_local, parse_address
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 
 _LOG = logging.getLogger(__name__)
@@ -53,8 +53,9 @@ LIMITS = CallLimits(
         REFLECTION_METHOD: 2,
     },
     other_calls=8,
+    ceilings={f"/{SERVICE}/EnsureIndex": 86_400.0, f"/{SERVICE}/RankCorpus": 21_600.0, **STORAGE_CEILINGS},
 )
-"""Calls served at once; one more is OVERLOADED at once."""
+"""Calls served at once, one more is OVERLOADED at once; and the seconds of streams that may take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +80,11 @@ def start(config: Config) -> Ranker:
     try:
         for directory in (config.directory, config.run_directory):  # a data_dir that is there keeps its mode
             make_directory(directory)
+        require_own_directories(config)
     except OSError as error:
         text = f"--data-dir {config.data_dir} cannot be used ({error.strerror}): choose another folder"
         raise StartRefused(text) from error
-    address = parse_address(config.address)
+    address = parse_address(config.address, encrypted=config.certificates.encrypts)
     lock = FileLock(config.directory / "lock", f"data directory {config.directory}")
     try:
         return _start(config, address, lock)
@@ -138,11 +140,12 @@ def _server(config: Config, address: Address, servicer: RankerServicer, stopping
     def register(server: grpc.Server) -> None:
         ranker_service_pb2_grpc.add_RankerServiceServicer_to_server(servicer, server)
 
-    return RpcServer(address, register, [SERVICE], LIMITS, interceptors, stopping)
+    credentials = config.certificates.server_credentials()
+    return RpcServer(address, register, [SERVICE], LIMITS, interceptors, stopping, credentials)
 
 
-def _token(config: Config) -> str:
-    return read_or_create_token(config.run_directory / "token", new_token)
+def _token(config: Config) -> TokenFile:
+    return TokenFile(config.run_directory / "token", new_token)
 
 
 def _encoder(config: Config, settings: IndexSettings) -> TransformerEncoder:
@@ -156,9 +159,18 @@ def _encoder(config: Config, settings: IndexSettings) -> TransformerEncoder:
 def _recorder(config: Config, clock: SystemClock) -> Recorder | RecordingOff:
     if not config.recording:
         return RecordingOff()
-    token = None if config.history_address.startswith("unix:") else _token(config)
-    target = HistoryTarget(dial_target(config.history_address), token=token)
+    target = _history_target(config)
     return Recorder(config.directory / "spool", target, clock, jitter, config.spool_limit_bytes)
+
+
+def _history_target(config: Config) -> HistoryTarget:
+    """Return where history is: with the token over TCP, encrypted where it was asked for and off this machine."""
+    address, certificates = config.history_address, config.certificates
+    if address.startswith("unix:"):
+        return HistoryTarget(dial_target(address))
+    is_encrypted = certificates.authority is not None or certificates.encrypts or not is_local(address)
+    credentials = certificates.channel_credentials() if is_encrypted else None
+    return HistoryTarget(address, credentials, _token(config).bearer)
 
 
 def _reranker_revision(rerankers: Rerankers, profile: Profile) -> str:

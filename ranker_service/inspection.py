@@ -19,11 +19,13 @@ from ranktrail_serving.file_lock import FileLock
 from ranktrail_serving.interceptor import CallInterceptor
 from ranktrail_serving.limits import CallLimits
 from ranktrail_serving.listener import UnixAddress, parse_address
+from ranktrail_serving.ownership import require_own
 from ranktrail_serving.server import REFLECTION_METHOD, RpcServer, Stopping
 from ranktrail_serving.storage import Event
 
 SERVICE = ranker_service_pb2.DESCRIPTOR.services_by_name["RankerService"].full_name
 STORAGE_LIMITS = {f"/{SERVICE}/CheckMemory": 1, f"/{SERVICE}/BackupMemory": 2}
+STORAGE_CEILINGS = dict.fromkeys(STORAGE_LIMITS, 21_600.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,15 @@ def start(config: Config) -> Inspection:
     try:
         for directory in (config.directory, config.run_directory):
             make_directory(directory)
+        require_own_directories(config)
     except OSError as error:
         text = f"--data-dir {config.data_dir} cannot be used ({error.strerror}): choose another folder"
         raise StartRefused(text) from error
     lock = FileLock(config.directory / "lock", f"data directory {config.directory}")
-    stopping, limits = Stopping(), CallLimits({**STORAGE_LIMITS, REFLECTION_METHOD: 2}, other_calls=8)
+    stopping, limits = (
+        Stopping(),
+        CallLimits({**STORAGE_LIMITS, REFLECTION_METHOD: 2}, other_calls=8, ceilings=STORAGE_CEILINGS),
+    )
     # The rest of the contract is answered as not implemented.
     servicer = StorageServicer(storage_parts(config, stopping))  # type: ignore[abstract]
 
@@ -61,6 +67,12 @@ def start(config: Config) -> Inspection:
     server = RpcServer(address, register, [SERVICE], limits, [CallInterceptor(limits, row_of)], stopping)
     server.start()
     return Inspection(server, lock)
+
+
+def require_own_directories(config: Config) -> None:
+    """Raise DirectoryForeign when somebody else owns the data directory or a part of it."""
+    for directory in (config.data_dir, config.directory, config.run_directory):
+        require_own(directory, "data directory")
 
 
 def storage_parts(config: Config, stopping: Stopping) -> StorageParts:

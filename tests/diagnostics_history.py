@@ -57,10 +57,11 @@ def record_run(
     assert client.record(frames)[run_id].HasField("recorded")
 
 
-def record_many(client: HistoryClient, count: int) -> None:
-    """Record Runs old-000, old-001, … of two projects, a second apart, without candidates."""
+def record_many(client: HistoryClient, count: int, memory: Corpus | None = None) -> None:
+    """Record Runs old-000, old-001, … of two projects over a memory, a second apart, without candidates."""
+    revised = revisions(effective_memory_hash=(memory or corpus()).hash)
     for start in range(0, count, BATCH):
-        client.record(
+        answers = client.record(
             frame
             for number in range(start, min(start + BATCH, count))
             for frame in a_run(
@@ -69,6 +70,7 @@ def record_many(client: HistoryClient, count: int) -> None:
                 project_id=f"project-{number % 2}",
                 query=f"old question {number}",
                 create_time=Timestamp(seconds=CREATE_TIME + number),
-                revised=revisions(effective_memory_hash=""),
+                revised=revised,
             )
         )
+        assert all(answer.HasField("recorded") for answer in answers.values())

@@ -32,6 +32,22 @@ def assert_only_leftovers(stub: HistoryServiceStub) -> None:
     assert problems_of(stub) == []
 
 
+def write_backup(stub: HistoryServiceStub, data_dir: Path) -> None:
+    """Take a backup and lay it out as a data directory."""
+    path = data_dir
+    for frame in (one.frame for one in stub.BackupStore(pb.BackupStoreRequest(), timeout=TIMEOUT)):
+        assert not frame.HasField("problem"), frame.problem
+        assert len(frame.content) <= 1_048_576
+        if frame.HasField("file"):
+            path = data_dir / frame.file.path
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+        if frame.content:
+            with path.open("ab") as file:
+                file.write(frame.content)
+    assert frame.HasField("end")
+
+
 def body_path(data_dir: Path, body: bytes) -> Path:
     """Return where history keeps a body."""
     name = digest(body)

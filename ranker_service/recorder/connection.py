@@ -36,11 +36,11 @@ class ForeignProcess(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class HistoryTarget:
-    """Where history is: unix:PATH or HOST:PORT; credentials for TLS; the bearer token that TCP needs."""
+    """Where history is: unix:PATH or HOST:PORT; credentials for TLS; what says the bearer token that TCP needs now."""
 
     address: str
     credentials: grpc.ChannelCredentials | None = None
-    token: str | None = None
+    token: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Connection:
 
     def __init__(self, target: HistoryTarget) -> None:
         self._process = os.getpid()
-        self._metadata = () if target.token is None else (("authorization", f"Bearer {target.token}"),)
+        self._token = target.token
         if target.credentials is None:
             self._channel = grpc.insecure_channel(target.address, options=_OPTIONS)
         else:
@@ -92,12 +92,16 @@ class Connection:
     def record_runs(self, requests: Iterator[bytes]) -> Any:
         """Open a RecordRetrievalRuns stream of serialized requests."""
         self.check_process()
-        return self._record(requests, metadata=self._metadata)
+        return self._record(requests, metadata=self._metadata())
 
     def put_corpora(self, requests: Iterator[bytes]) -> Any:
         """Open a PutCorpus stream of serialized requests."""
         self.check_process()
-        return self._put(requests, metadata=self._metadata)
+        return self._put(requests, metadata=self._metadata())
+
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        token = self._token()
+        return () if token is None else (("authorization", f"Bearer {token}"),)
 
     def check_process(self) -> None:
         """Raise ForeignProcess in a process that did not make the channel."""

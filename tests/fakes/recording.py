@@ -35,7 +35,7 @@ class Rig:
 
     def open(self, limit_bytes: int = 1024**3, token: str | None = None) -> Recorder:
         """Make a recorder; `start` it where it is to deliver."""
-        target = HistoryTarget(self.address, token=token)
+        target = HistoryTarget(self.address, token=lambda: token)
         self.recorder = Recorder(
             self.directory / "spool", target, SystemClock(), random.Random(1).random, limit_bytes=limit_bytes
         )

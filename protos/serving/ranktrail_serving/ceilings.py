@@ -17,15 +17,15 @@ class CeilingWatch:
     def __init__(self, step_seconds: float = STEP_SECONDS) -> None:
         self._step = step_seconds
         self._lock = threading.Lock()
-        self._ends: dict[int, tuple[float, Callable[[], object]]] = {}
+        self._ends: dict[int, tuple[float, str, Callable[[], object]]] = {}
         self._next_key = 0
         self._is_running = False
 
-    def add(self, seconds: float, end: Callable[[], object]) -> int:
-        """Call `end` in so many seconds; return the key to drop it by."""
+    def add(self, what: str, seconds: float, end: Callable[[], object]) -> int:
+        """Call `end` in so many seconds, and log `what` was ended; return the key to drop it by."""
         with self._lock:
             self._next_key += 1
-            self._ends[self._next_key] = (time.monotonic() + seconds, end)
+            self._ends[self._next_key] = (time.monotonic() + seconds, what, end)
             if not self._is_running:
                 self._is_running = True
                 threading.Thread(target=self._run, name="call-ceilings", daemon=True).start()
@@ -39,13 +39,13 @@ class CeilingWatch:
     def _run(self) -> None:
         while self._is_running:
             time.sleep(self._step)
-            for end in self._take_late(time.monotonic()):
-                logger.warning("a call was ended: it took longer than its ceiling")
+            for what, end in self._take_late(time.monotonic()):
+                logger.warning("%s took longer than it may and was ended", what)
                 end()
 
-    def _take_late(self, now: float) -> list[Callable[[], object]]:
+    def _take_late(self, now: float) -> list[tuple[str, Callable[[], object]]]:
         with self._lock:
-            late = [key for key, (at, _) in self._ends.items() if at <= now]
-            ends = [self._ends.pop(key)[1] for key in late]
+            late = [key for key, (at, _, _) in self._ends.items() if at <= now]
+            ends = [self._ends.pop(key)[1:] for key in late]
             self._is_running = bool(self._ends)
             return ends

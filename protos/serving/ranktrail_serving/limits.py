@@ -15,7 +15,7 @@ from ranktrail_serving.errors import Overloaded
 
 HEALTH_WORKERS = 8
 CEILING_SECONDS = 3_600.0
-"""Of a streamed call without a ceiling of its own: one whose caller sends and reads no more holds a worker no longer."""
+"""Of a streamed call without a ceiling of its own, so that no caller that stalls holds a worker for good."""
 
 
 class CallLimits:
@@ -69,7 +69,7 @@ class CallLimits:
         if seconds == math.inf:
             yield
             return
-        key = self._watch.add(seconds, cancel)
+        key = self._watch.add(method, seconds, cancel)
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""Where a server listens: a Unix socket that only its owner reaches, or a TCP port with a token, off loopback with TLS."""
+"""Where a server listens: a Unix socket that only its owner reaches, or a TCP port with a token, and with TLS."""
 
 import ipaddress
 import os
