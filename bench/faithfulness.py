@@ -1,8 +1,8 @@
 """The faithfulness metric beside its lexical baseline, on answers whose attribution people labelled.
 
 BEGIN, Wizard of Wikipedia, dev: each response is an answer whose only context is its knowledge snippet. Prints the AUC
-of each, which is how often an attributable response has a higher value than one that is not, ties counted half. The judge
-is SmolLM2 from its package, or whatever endpoint is named.
+of each, which is how often an attributable response has a higher value than one that is not, ties counted half. The
+judge is SmolLM2 from its package, or whatever endpoint is named.
 
     python bench/faithfulness.py [--sample 150] [--judge-url URL --judge-model NAME] [--json]
 """

@@ -1,11 +1,12 @@
 """A real browser, Debian's Chromium without a window."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 ARGUMENTS = (
     "--headless=new",
@@ -17,12 +18,21 @@ ARGUMENTS = (
 )
 
 
+@contextlib.contextmanager
+def launched(playwright: Playwright) -> Iterator[Browser]:
+    """The browser, which must be installed."""
+    running = playwright.chromium.launch(executable_path=_path(), args=list(ARGUMENTS))
+    yield running
+    running.close()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
+    if _path() is None:
         pytest.skip("no chromium on PATH: install it, such as with `apt-get install chromium`, or name it in $CHROMIUM")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with sync_playwright() as playwright, launched(playwright) as running:
         yield running
-        running.close()
+
+
+def _path() -> str | None:
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")

@@ -37,10 +37,12 @@ class Visit:
 
 
 @contextlib.contextmanager
-def visit(browser: Browser, pages: Pages, *, theme: str = "light", width: int = 1280) -> Iterator[Visit]:
+def visit(
+    browser: Browser, pages: Pages, *, theme: str = "light", width: int = 1280, height: int = 900
+) -> Iterator[Visit]:
     """A reader with a session; at the end nothing may have gone wrong in the browser."""
     scheme = "dark" if theme == "dark" else "light"
-    with browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:
+    with browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme) as context:
         page = context.new_page()
         page.set_default_timeout(WAIT_MS)
         seen = Visit(pages, page)

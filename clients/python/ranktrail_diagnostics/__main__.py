@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from ranktrail_client import Client, RanktrailError
+from ranktrail_client import Certificates, Client, RanktrailError
 from ranktrail_diagnostics.access import access_token
 from ranktrail_diagnostics.serving import serve
 from ranktrail_diagnostics.settings import LOOPBACK, Settings
@@ -22,6 +22,8 @@ def main() -> int:
     parser.add_argument("--ranker")
     parser.add_argument("--history")
     parser.add_argument("--allow-remote", action="store_true")
+    for option in ("--tls-ca", "--tls-cert", "--tls-key"):
+        parser.add_argument(option, type=Path)
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
@@ -32,6 +34,7 @@ def main() -> int:
             history=options.history,
             token=os.environ.get("RANKTRAIL_TOKEN"),
             allow_remote=options.allow_remote,
+            certificates=Certificates.read(options.tls_ca, options.tls_cert, options.tls_key),
         )
         serve(client, Settings(LOOPBACK, options.port, token), lambda _: None)
     except RanktrailError as error:

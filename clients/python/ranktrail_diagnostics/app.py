@@ -15,7 +15,19 @@ from ranktrail_client import Client, RanktrailError
 from ranktrail_client.errors import Conflict, NotFound, Refused
 from ranktrail_diagnostics.assets import asset
 from ranktrail_diagnostics.live import Broadcast
-from ranktrail_diagnostics.pages import absent, compare, entrance, events, run, runs, runtime
+from ranktrail_diagnostics.pages import (
+    absent,
+    cases,
+    compare,
+    entrance,
+    evaluation,
+    evaluation_set,
+    events,
+    judging,
+    run,
+    runs,
+    runtime,
+)
 from ranktrail_diagnostics.panels import Panels
 from ranktrail_diagnostics.rendering import make_environment, render
 from ranktrail_diagnostics.security import Guard
@@ -71,6 +83,22 @@ def _routes() -> list[Route]:
         _get("/runs/{run_id}/candidates/{position:int}", run.show_candidate),
         _get("/runs/{run_id}/absent", absent.show),
         _get("/compare", compare.show),
+        _get("/evaluation", evaluation.show),
+        _get("/evaluation/report", evaluation.show_report),
+        _get("/evaluation/cases", evaluation.show_cases),
+        _get("/evaluation/differences", evaluation.show_differences),
+        _get("/evaluation/export", evaluation_set.export),
+        _post("/evaluation/import", evaluation_set.import_set),
+        _get("/evaluation/clearing", evaluation_set.show_clearing),
+        _post("/evaluation/clear", evaluation_set.clear),
+        _post("/runs/{run_id}/case", cases.pin),
+        _get("/cases/{case_id}", cases.show),
+        _get("/cases/{case_id}/units/{key}", cases.show_unit),
+        _get("/cases/{case_id}/corpus", cases.show_corpus),
+        _get("/cases/{case_id}/resource", cases.show_resource),
+        _get("/cases/{case_id}/versions", cases.show_versions),
+        _post("/cases/{case_id}/judgments", judging.save),
+        _post("/cases/{case_id}/delete", cases.delete),
         _get("/events", events.stream),
         _get("/assets/{digest}/{name}", asset),
     ]
@@ -78,6 +106,10 @@ def _routes() -> list[Route]:
 
 def _get(path: str, page: Callable[[Request], object]) -> Route:
     return Route(path, page, methods=["GET"])
+
+
+def _post(path: str, page: Callable[[Request], object]) -> Route:
+    return Route(path, page, methods=["POST"])
 
 
 def _call_failed(request: Request, error: Exception) -> Response:

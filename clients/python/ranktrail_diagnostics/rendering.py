@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 from ranktrail_client.safe_text import safe_block
 from ranktrail_diagnostics import words
 from ranktrail_diagnostics.assets import asset_url
+from ranktrail_diagnostics.judging_page import judgment_words
 
 
 def _safe(value: Any) -> Any:
@@ -27,7 +28,7 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"asset_url": asset_url, "DASH": words.DASH, "VERSION": words.product_version()}
-    environment.filters |= words.FILTERS
+    environment.filters |= {**words.FILTERS, "judgment_words": judgment_words}
     return environment
 
 

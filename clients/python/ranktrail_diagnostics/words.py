@@ -160,6 +160,12 @@ def total_us(run: RetrievalRun) -> int | None:
     return sum(stage.duration_us for stage in run.stage_latencies) if run.stage_latencies else None
 
 
+def signed(message: Any, field: str) -> str:
+    """Return a difference with its sign, a dash where the message has none."""
+    present = not hasattr(message, "HasField") or message.HasField(field)
+    return f"{getattr(message, field):+.4f}" if present else DASH
+
+
 def optional(message: Any, field: str) -> Any:
     """Return a field that may be absent, and None where it is."""
     return getattr(message, field) if message.HasField(field) else None
@@ -177,4 +183,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "run_state": state,
     "total_us": total_us,
     "layer": layer,
+    "optional": optional,
+    "signed": signed,
 }

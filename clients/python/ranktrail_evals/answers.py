@@ -38,3 +38,11 @@ class OfflineAnswerer:
         if record.offline_answer is None and record.answer_citation_ids is None:
             return None
         return Answer(record.offline_answer, record.answer_citation_ids)
+
+
+class NoAnswerer:
+    """Answers nothing: a live run that has no generator."""
+
+    async def answer(self, record: Record, retrieval: Retrieval) -> Answer | None:  # noqa: ARG002 - the protocol's
+        """Return None."""
+        return None

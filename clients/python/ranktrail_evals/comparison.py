@@ -9,9 +9,8 @@ from pydantic import Field
 from ranktrail_evals.errors import NotComparable
 from ranktrail_evals.results.model import Part, Result
 from ranktrail_evals.scores import Direction, Reason
+from ranktrail_evals.significance import bootstrap_interval
 
-RESAMPLES = 9_999
-_LEAST_PAIRS = 2
 _PLACES = 12
 
 Values = Mapping[str, float]
@@ -138,24 +137,13 @@ def _metric(name: str, baseline: Result, candidate: Result, tolerance: float, se
         baseline=_mean([before[one] for one in shared]),
         candidate=_mean([after[one] for one in shared]),
         delta=_mean(deltas),
-        interval=_interval(deltas, seed) if len(shared) >= _LEAST_PAIRS else None,
+        interval=bootstrap_interval(deltas, seed),
         direction=direction,
         paired=len(shared),
         better=int((gains > 0).sum()),
         worse=int((gains < 0).sum()),
         is_regression=bool(shared) and _exceeds(-float(gains.mean()), tolerance),
     )
-
-
-def _interval(deltas: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of the mean (Efron and Tibshirani, 1993)."""
-    # Loading it takes longer than anything else here, and other modules need only the model.
-    from scipy.stats import bootstrap  # noqa: PLC0415
-
-    found = bootstrap(
-        (deltas,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(seed)
-    ).confidence_interval
-    return round(float(found.low), _PLACES), round(float(found.high), _PLACES)
 
 
 def _regressions(baseline: Result, candidate: Result, tolerance: float) -> list[CaseRegression]:

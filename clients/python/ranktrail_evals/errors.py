@@ -6,6 +6,7 @@ EvalsError
 ├── OptionInvalid       an option is no metric, threshold or address
 ├── EndpointRemote      an address leaves this machine, and nobody allowed that
 ├── ResultInvalid       the file is no result
+├── FixtureRefused      the file is no exported evaluation set, or was changed
 └── NotComparable       two results that do not measure the same thing
 """
 
@@ -41,6 +42,10 @@ class EndpointRemote(EvalsError):
 
 class ResultInvalid(EvalsError):
     """A file that is no result of a run."""
+
+
+class FixtureRefused(EvalsError):
+    """A file that is no exported evaluation set, or one that was damaged or changed."""
 
 
 class NotComparable(EvalsError):

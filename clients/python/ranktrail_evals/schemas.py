@@ -1,4 +1,4 @@
-"""The JSON Schemas of dataset and result files: `python -m ranktrail_evals.schemas docs` writes them to a folder."""
+"""The JSON Schemas of the evals' files: `python -m ranktrail_evals.schemas docs` writes them to a folder."""
 
 import json
 import sys
@@ -7,9 +7,14 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from ranktrail_evals.dataset.model import Dataset
+from ranktrail_evals.replay.model import Replay
 from ranktrail_evals.results.model import Result
 
-SCHEMAS: dict[str, type[BaseModel]] = {"eval-dataset.schema.json": Dataset, "eval-result.schema.json": Result}
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "eval-dataset.schema.json": Dataset,
+    "eval-result.schema.json": Result,
+    "eval-replay.schema.json": Replay,
+}
 
 
 def schema_text(model: type[BaseModel]) -> str:

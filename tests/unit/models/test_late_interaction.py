@@ -1,6 +1,5 @@
 """Late interaction, against a plain reading of its formula."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest

@@ -9,11 +9,17 @@ from ranktrail_evals.results.words import metric_sentence, open_reasons
 
 def junit_xml(result: Result) -> str:
     """Return the document. Metrics that are not required are skipped, whatever their value."""
-    root = ET.Element("testsuites", name="ranktrail evals")
-    suite = ET.SubElement(root, "testsuite", name=result.dataset, timestamp=result.create_time.removesuffix("Z"))
+    suite = ET.Element("testsuite", name=result.dataset, timestamp=result.create_time.removesuffix("Z"))
     for name, metric in result.metrics.items():
         case = ET.SubElement(suite, "testcase", classname=f"evals.{result.dataset}", name=name)
         _add_outcome(case, result, name, metric)
+    return document(suite)
+
+
+def document(suite: ET.Element) -> str:
+    """Return the document of one suite, with its counts."""
+    root = ET.Element("testsuites", name="ranktrail evals")
+    root.append(suite)
     counts = {tag: len(suite.findall(f"testcase/{tag}")) for tag in ("failure", "error", "skipped")}
     suite.attrib |= {"tests": str(len(suite)), **{_PLURALS[tag]: str(count) for tag, count in counts.items()}}
     ET.indent(root)

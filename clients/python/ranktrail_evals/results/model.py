@@ -76,6 +76,14 @@ class JudgeIdentity(Part):
     embedding_model: str | None
 
 
+class LiveIdentity(Part):
+    """What a live run asked."""
+
+    project_id: str
+    profile: str = Field(description="The ranking profile; empty: the ranker's default.")
+    generator: str | None = Field(description="The model that answered; null: none was configured.")
+
+
 class Result(Part):
     """A run."""
 
@@ -92,6 +100,7 @@ class Result(Part):
     sample: int | None
     seed: int
     judge: JudgeIdentity | None
+    live: LiveIdentity | None = Field(None, description="What a live run asked; null offline.")
     contracts: dict[str, int] = Field(description="The revision of each metric's meaning.")
     required: tuple[str, ...] = Field(description="The metrics that decide the exit code.")
     exit_code: GateExit

@@ -24,23 +24,24 @@ _VERDICTS = {
 
 def html_report(result: Result) -> str:
     """Return the page."""
+    return page(
+        "report.html",
+        result=result,
+        verdict=_VERDICTS[result.exit_code],
+        scored=[name for name, metric in result.metrics.items() if metric.scored],
+        words=words,
+        definitions=DEFINITIONS,
+        metrics_svg=Markup(metrics_svg(result)),  # noqa: S704 - matplotlib writes its labels as text
+        labels_svg=Markup(labels_svg(result)) if result.label_counts else "",  # noqa: S704 - as above
+    )
+
+
+def page(template: str, **values: Any) -> str:
+    """Return a template with values in it, and with the style of every page."""
     style = style_sheet() + files("ranktrail_evals.results").joinpath("templates/report.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            result=result,
-            verdict=_VERDICTS[result.exit_code],
-            scored=[name for name, metric in result.metrics.items() if metric.scored],
-            words=words,
-            definitions=DEFINITIONS,
-            style=Markup(style),  # noqa: S704 - the two sheets above, no data
-            style_digest=digest,
-            metrics_svg=Markup(metrics_svg(result)),  # noqa: S704 - matplotlib writes its labels as text
-            labels_svg=Markup(labels_svg(result)) if result.label_counts else "",  # noqa: S704 - as above
-        )
-    )
+    marked = Markup(style)  # noqa: S704 - two sheets of ours, no data
+    return _environment().get_template(template).render(**values, style=marked, style_digest=digest)
 
 
 def _environment() -> Environment:

@@ -17,6 +17,7 @@ from ranktrail_evals.results.model import (
     BaselineResult,
     GateExit,
     JudgeIdentity,
+    LiveIdentity,
     MetricResult,
     Outcome,
     RecordResult,
@@ -32,7 +33,7 @@ _PLACES = 12
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured, and by whom it is judged."""
+    """What is measured, who is asked, and by whom it is judged."""
 
     dataset: Dataset
     split: str | None
@@ -40,6 +41,7 @@ class Subject:
     seed: int
     mode: str
     judge: JudgeIdentity | None
+    live: LiveIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def make_result(
     return Result(
         result_id=stamp.result_id,
         create_time=stamp.create_time,
-        product_version=version("ranktrail"),
+        product_version=product_version(),
         mode=subject.mode,
         is_complete=is_complete,
         dataset=subject.dataset.dataset_id,
@@ -77,6 +79,7 @@ def make_result(
         sample=subject.sample,
         seed=subject.seed,
         judge=subject.judge,
+        live=subject.live,
         contracts={name: DEFINITIONS[name].contract for name in names},
         required=tuple(name for name in names if name in gate.required),
         exit_code=_exit_code(gate, metrics, records),
@@ -88,6 +91,11 @@ def make_result(
         label_counts=_label_counts(records),
         records=records,
     )
+
+
+def product_version() -> str:
+    """Return the release that measures."""
+    return version("ranktrail")
 
 
 def shown_metrics(dataset: Dataset) -> list[str]:

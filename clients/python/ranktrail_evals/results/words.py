@@ -40,3 +40,18 @@ def open_reasons(result: Result, name: str) -> str:
     found = reasons(result, name)
     found.pop(Reason.MISSING_ANNOTATION, None)
     return ", ".join(f"{reason} {count}" for reason, count in found.most_common())
+
+
+def signed(value: float | None) -> str:
+    """Return a difference with its sign and four decimals, a dash where there is none."""
+    return DASH if value is None else f"{value:+.4f}"
+
+
+def interval(found: tuple[float, float] | None) -> str:
+    """Return an interval's two ends, a dash where there is none."""
+    return DASH if found is None else f"{found[0]:+.4f} to {found[1]:+.4f}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p value with four decimals, a dash where there is none."""
+    return DASH if value is None else f"{value:.4f}"

@@ -1,0 +1,1 @@
+"""A live run: a ranker retrieves, and a language model answers where one is configured."""
