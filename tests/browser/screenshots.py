@@ -99,7 +99,7 @@ def _take_all(
         take("evaluation", TALL)
 
 
-def _take_judging(page: Page, pages: Pages, cases: list[str], take) -> None:  # type: ignore[no-untyped-def]
+def _take_judging(page: Page, pages: Pages, cases: list[str], take) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     page.goto(f"{pages.origin}/cases/{cases[-1]}")
     page.locator("#author").fill("ada")
     page.locator("#author").blur()

@@ -1,6 +1,5 @@
 """Late interaction, against a plain reading of its formula."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
