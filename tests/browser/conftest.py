@@ -26,7 +26,7 @@ def launched(playwright: Playwright) -> Iterator[Browser]:
     running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, its event loop keeps other tests of the process from running one
 def browser() -> Iterator[Browser]:
     if _path() is None:
         pytest.skip("no chromium on PATH: install it, such as with `apt-get install chromium`, or name it in $CHROMIUM")

@@ -75,7 +75,7 @@ def _word(descriptor: EnumDescriptor, prefix: str, number: int) -> str | None:
 def test_a_candidate_arrives_field_by_field_and_absent_stays_absent(candidate: Candidate) -> None:
     message = _received(convert.candidate_to_proto(candidate))
     unit, resource = candidate.unit, candidate.unit.resource
-    optional = [f.name for f in fields(Candidate)[1:] if f.name not in ("selected", "exclusion_reason", "delta_action")]
+    optional = [name for name in Candidate._fields[1:] if name not in ("selected", "exclusion_reason", "delta_action")]
     assert {name: _present(message, name) for name in optional} == {name: getattr(candidate, name) for name in optional}
     assert (message.unit_key, message.start_byte, message.end_byte) == (unit.unit_key, unit.start_byte, unit.end_byte)
     assert (message.unit_digest, message.token_count) == (unit.digest, unit.token_count)
@@ -93,7 +93,7 @@ def test_a_candidate_arrives_field_by_field_and_absent_stays_absent(candidate: C
 
 def test_every_field_of_the_contract_is_set_from_a_candidate_that_every_stage_saw() -> None:
     unit = a_unit(resource=a_resource(title="Guide"), heading_path=("Top",), span=(1, 5))
-    seen: dict[str, Any] = {f.name: 1 for f in fields(Candidate) if f.name not in ("unit", "selected")}
+    seen: dict[str, Any] = {name: 1 for name in Candidate._fields if name not in ("unit", "selected")}
     seen |= {"final_stage": "rerank", "reranker_truncated": True, "selected": True}
     seen |= {"exclusion_reason": ExclusionReason.OVERLAP, "delta_action": DeltaAction.ADD}
     message = convert.candidate_to_proto(a_candidate(unit, **seen))
