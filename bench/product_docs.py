@@ -107,6 +107,10 @@ def measure() -> dict[str, Any]:
         }
         for leg, field in LEGS.items()
     }
+    returned = fmean(
+        recall([c for c in runs[name].candidates if c.selected], "final_rank", CUTOFFS[-1], relevant[name])
+        for name in runs
+    )
     fragments = fmean(one.run.returned_fragment_count for one in runs.values())
     return {
         "questions": metric["total"],
@@ -114,6 +118,7 @@ def measure() -> dict[str, Any]:
         "units": next(iter(runs.values())).run.unit_count,
         "fragments": fragments,
         "returned": metric["value"],
+        "returned_by_id": returned,
         "legs": legs,
     }
 
@@ -128,7 +133,10 @@ def main() -> None:
         print(json.dumps(found))
         return
     print(f"{found['questions']} questions, {found['scored']} scored, {found['units']} units")
-    print(f"retrieval_recall of what is returned ({found['fragments']:.1f} fragments): {found['returned']:.3f}")
+    print(
+        f"retrieval_recall of what is returned ({found['fragments']:.1f} fragments): {found['returned']:.3f}, "
+        f"by resource id alone {found['returned_by_id']:.3f}"
+    )
     print(f"{'leg':12}" + "".join(f"{f'first {cutoff}':>10}" for cutoff in CUTOFFS))
     for leg, values in found["legs"].items():
         print(f"{leg:12}" + "".join(f"{value:10.3f}" for value in values.values()))

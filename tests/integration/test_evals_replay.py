@@ -20,7 +20,7 @@ from tests.processes import Stack, short_directory
 
 pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.xdist_group("replay")]
 
-QUERIES, DOCUMENTS = 40, 200
+QUERIES, DOCUMENTS = 40, 160
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "eval-replay.schema.json"
 
 
