@@ -89,7 +89,6 @@ def test_a_conflict_with_a_second_client_is_merged_by_choice(reader: Visit, clie
     cases.replace(client, case.case_id, 1, cases.a_judgment(1, relevance=1), cases.a_judgment(3, relevance=2))
     page.reload()
     expect(page.locator("[data-state]")).to_contain_text("begun from version 1")
-    page.on("console", lambda _: None)
     page.locator(".save-tools [data-do=save]").click()
     conflict = page.locator("[data-conflict]")
     expect(conflict).to_contain_text("version 2, ada")
