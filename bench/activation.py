@@ -144,15 +144,17 @@ def main() -> None:
         milliseconds, recorded, stages = measure(directory, options.rounds)
     added = [taken - sum(stages[run_id].get(s, 0.0) for s in MODEL_STAGES) for taken, run_id in recorded]
     beyond_encoding = [taken - stages[run_id].get("embedding", 0.0) for taken, run_id in recorded]
+    recording = {
+        mode: round(median(a - b for a, b in zip(milliseconds[mode], milliseconds["off"], strict=True)), 3)
+        for mode in ("on", "stopped")
+    }
     result = {
         "units": units,
         "rounds": options.rounds,
         "reply_ms": {mode: _spread(values) for mode, values in milliseconds.items()},
-        "recording_adds_ms": {
-            mode: round(median(a - b for a, b in zip(milliseconds[mode], milliseconds["off"], strict=True)), 3)
-            for mode in ("on", "stopped")
-        },
+        "recording_adds_ms": recording,
         "ranking_adds_to_models_ms": _spread(added),
+        "ranking_without_recording_adds_ms": round(median(added) - recording["on"], 3),
         "beyond_encoding_ms": _spread(beyond_encoding),
         "stage_ms": {
             stage: round(median(values[stage] for values in stages.values() if stage in values), 3)

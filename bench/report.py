@@ -4,8 +4,8 @@ Each case has 120 candidates and 20 judgments. The peer reads the same columns o
 judgments, by bare `sqlite3` in one transaction, and `pytrec_eval` measures R@20, nDCG@10 and RR of the four rankings;
 it looks no resource up in a corpus and follows no judgment through the stages. They take turns. Before each report one
 case is judged anew. The service measures a case when it is judged and keeps that, so the report finds it done; `first`
-is the first report of a process, which has measured nothing yet and measures every case, as the peer does each time. It
-has no bar here. With intervals the report may take five seconds more.
+is the first report of a process, which has measured nothing yet and measures every case, as the peer does each time.
+The bar is for both. With intervals the report may take five seconds more.
 
     python bench/report.py [--cases 1000] [--rounds 9] [--json]
 """
@@ -137,7 +137,7 @@ def lines_of(seconds: dict[str, list[float]], peak_kib: list[int]) -> list[Line]
     return [
         *(Line.of(f"{name}, s", values) for name, values in seconds.items()),
         Line.of("report / (pytrec_eval + reading)", ratios(seconds[OURS], seconds[PEER]), BAR),
-        Line.of("first report / (pytrec_eval + reading)", firsts),
+        Line.of("first report / (pytrec_eval + reading)", firsts, BAR),
         Line.of("intervals, s more", added, INTERVALS_BAR),
         Line.of("most memory, all cases / a quarter of them", [whole / small], MEMORY_BAR),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ranktrail.trace.v1.trace_pb2 import Candidate
-from ranktrail_diagnostics.words import optional
+from ranktrail_client.trace_words import optional
 
 DEFAULT_DEPTH = 10
 MAX_DEPTH = 100

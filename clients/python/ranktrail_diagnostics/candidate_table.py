@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ranktrail.trace.v1.trace_pb2 import Candidate
+from ranktrail_client.trace_words import EXCLUSIONS, optional
 from ranktrail_diagnostics import words
 from ranktrail_diagnostics.query_terms import QueryTerms
-from ranktrail_diagnostics.words import DASH, optional
+from ranktrail_diagnostics.words import DASH
 
 SNIPPET_CHARACTERS = 180
 
@@ -73,7 +74,7 @@ def outcome_sentence(candidate: Candidate) -> str:
         action = words.delta(candidate.delta_action)
         return f"Selected: {words.DELTAS.get(action or '', action or DASH)}."
     reason = words.exclusion(candidate.exclusion_reason) or DASH
-    return f"Not selected: {words.OUTCOMES.get(reason, reason)}."
+    return f"Not selected: {EXCLUSIONS.get(reason, reason)}."
 
 
 def _ranked(rank: str, score: str | None = None, places: int = 3) -> Callable[[Candidate], Cell]:

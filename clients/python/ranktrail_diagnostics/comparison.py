@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from ranktrail.history.v1.history_service_pb2 import GetRetrievalRunResponse
 from ranktrail.trace.v1.trace_pb2 import Candidate
+from ranktrail_client.trace_words import optional
 from ranktrail_diagnostics.revisions import Revision, revisions_of
-from ranktrail_diagnostics.words import optional
 
 PERSISTENCE = 0.9
 STAGES = (

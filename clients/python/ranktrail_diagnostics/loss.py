@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ranktrail.trace.v1.trace_pb2 import Candidate, Resource
+from ranktrail_client.trace_words import UNPARSED, leg_end, optional
 from ranktrail_diagnostics import words
 from ranktrail_diagnostics.candidate_table import outcome_sentence
-from ranktrail_diagnostics.words import optional
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +29,23 @@ class Loss:
     found: list[Found]
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """The last candidate that each leg of a Run let in: a unit below it was not recalled."""
-
-    bm25: tuple[int, float] | None
-    dense: tuple[int, float] | None
-
-    @classmethod
-    def of(cls, candidates: Sequence[Candidate]) -> "Recall":
-        """Return the ends of both legs."""
-        return cls(_last(candidates, "bm25_rank", "bm25_score"), _last(candidates, "dense_rank", "dense_score"))
-
-    @property
-    def sentence(self) -> str:
-        """The ends in words."""
-        return f"{_end(self.bm25, 'BM25', 'score')}; {_end(self.dense, 'the dense leg', 'similarity')}."
-
-
 def losses(resources: Sequence[Resource], candidates: Sequence[Candidate]) -> list[Loss]:
     """Return what became of each resource of a Run's memory."""
-    recall = Recall.of(candidates)
+    ends = _ends(candidates)
     by_resource: dict[str, list[Found]] = {}
     for position, candidate in enumerate(candidates):
         found = Found(position, candidate, _legs(candidate), outcome_sentence(candidate))
         by_resource.setdefault(candidate.resource_id, []).append(found)
-    return [_loss(resource, by_resource.get(resource.resource_id, []), recall) for resource in resources]
+    return [_loss(resource, by_resource.get(resource.resource_id, []), ends) for resource in resources]
 
 
-def _loss(resource: Resource, found: list[Found], recall: Recall) -> Loss:
+def _loss(resource: Resource, found: list[Found], ends: str) -> Loss:
     if not found:
         state = words.parse_state(resource.parse_state)
         if state not in {None, "parsed"}:
-            reason = words.PARSE_STATES.get(str(state), str(state))
+            reason = UNPARSED.get(state, str(state))
             return Loss(resource, "not indexed", f"In the memory, but not indexed: {reason}.", [])
-        sentence = f"Neither leg recalled a unit of it. {recall.sentence}"
+        sentence = f"Neither leg recalled a unit of it. {ends}"
         return Loss(resource, "not recalled", sentence, [])
     if any(one.candidate.selected for one in found):
         count = sum(one.candidate.selected for one in found)
@@ -90,10 +72,11 @@ def _legs(candidate: Candidate) -> str:
     return f"recalled by {', '.join(recalled) or 'no leg'}{', ' if missed else ''}{', '.join(missed)}."
 
 
-def _last(candidates: Sequence[Candidate], rank: str, score: str) -> tuple[int, float] | None:
-    ranks = [(found, optional(one, score)) for one in candidates if (found := optional(one, rank)) is not None]
-    return max(ranks, default=None)
+def _ends(candidates: Sequence[Candidate]) -> str:
+    """Return where both legs ended, in words."""
+    bm25, dense = leg_end(candidates, "bm25"), leg_end(candidates, "dense")
+    return f"{_end(bm25, 'BM25', 'score')}; {_end(dense, 'the dense leg', 'similarity')}."
 
 
-def _end(end: tuple[int, float] | None, leg: str, measure: str) -> str:
+def _end(end: tuple[int, float | None] | None, leg: str, measure: str) -> str:
     return f"{leg} recalled nothing" if end is None else f"{leg} ended at rank {end[0]} with {measure} {end[1]:.3f}"

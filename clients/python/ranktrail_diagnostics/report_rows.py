@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as pb
-from ranktrail_diagnostics.words import optional
+from ranktrail_client.trace_words import optional
 
 VARIANTS = {
     "b1_bm25": "B1 BM25",
@@ -13,10 +13,8 @@ VARIANTS = {
     "b4_reranked": "B4 reranked",
 }
 MEASURES = ("nDCG@10", "R@20", "RR", "Judged@10", "resource_diversity", "scope_violation", "stale_result")
-LOSSES = {
-    "not_recalled": "no leg recalled it",
-    "not_reranked": "past the reranker's depth",
-}
+LOSSES = {"not_recalled": "no leg recalled it"}
+"""Fates of relevant evidence that are no exclusion of a candidate."""
 
 
 def variant_name(variant: str) -> str:

@@ -10,32 +10,17 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from ranktrail.history.v1.history_service_pb2 import RetrievalRun
 from ranktrail.trace.v1.trace_pb2 import DeltaAction, ExclusionReason, Layer, ParseState
 from ranktrail_client.message_json import enum_word
+from ranktrail_client.trace_words import optional
 
 DASH = "–"  # noqa: RUF001 - an en dash is what stands for nothing
 _KIB = 1_024
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _DECIMALS_BELOW = 100
 
-OUTCOMES = {
-    "not_reranked": "past the reranker's depth",
-    "fragment_limit": "enough fragments were selected before it",
-    "below_relevance": "relevance below the profile's floor",
-    "overlap": "overlaps a selected unit",
-    "per_resource_limit": "its resource had its share already",
-    "token_budget": "its tokens would have exceeded the budget",
-    "run_failed": "the Run failed before it was decided",
-}
-"""Each exclusion reason of the contract, in words."""
 DELTAS = {
     "add": "new to the caller",
     "replace": "the caller knew another version of it",
     "reuse": "the caller has it; its text was not sent again",
-}
-PARSE_STATES = {
-    "parsed": "parsed",
-    "not_utf8": "its body is not UTF-8 text",
-    "no_parser": "no parser handles its media type",
-    "blank": "nothing in it but white space or front matter",
 }
 STAGES = {
     "activation_state": "activation state",
@@ -164,11 +149,6 @@ def signed(message: Any, field: str) -> str:
     """Return a difference with its sign, a dash where the message has none."""
     present = not hasattr(message, "HasField") or message.HasField(field)
     return f"{getattr(message, field):+.4f}" if present else DASH
-
-
-def optional(message: Any, field: str) -> Any:
-    """Return a field that may be absent, and None where it is."""
-    return getattr(message, field) if message.HasField(field) else None
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

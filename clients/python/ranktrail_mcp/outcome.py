@@ -7,26 +7,12 @@ from pydantic import BaseModel, Field
 
 from ranktrail.trace.v1.trace_pb2 import Candidate, ExclusionReason, ParseState, Resource
 from ranktrail_client.message_json import enum_word
+from ranktrail_client.trace_words import EXCLUSIONS, UNPARSED, leg_end, optional
 
 Step = Literal["returned", "excluded", "not_reranked", "run_failed", "not_recalled", "not_indexed", "not_in_memory"]
 LEGS = ("exact", "bm25", "dense")
-RULES = {
-    "not_reranked": "it stood past the reranker's depth",
-    "fragment_limit": "as many fragments as allowed were selected before it",
-    "below_relevance": "its relevance lies below the profile's floor",
-    "overlap": "its bytes intersect those of a selected unit of the same resource",
-    "per_resource_limit": "its resource had as many selected units as allowed",
-    "token_budget": "its tokens would have exceeded the budget",
-    "run_failed": "the Run failed before it was decided",
-}
 STEPS: dict[str, Step] = {"": "returned", "not_reranked": "not_reranked", "run_failed": "run_failed"}
 """By the rule that kept the best candidate out; any other rule is "excluded"."""
-UNREADABLE: dict[str | int | None, str] = {
-    "not_utf8": "its body is not UTF-8 text",
-    "no_parser": "no parser handles its media type",
-    "blank": "there is nothing in it but white space or front matter",
-    None: "it had not been parsed yet: the index that ranked was older than the memory",
-}
 
 
 class CandidateOutcome(BaseModel):
@@ -74,9 +60,9 @@ class ResourceOutcome(BaseModel):
 
 def candidate_outcome(candidate: Candidate, *, excerpt: bool) -> CandidateOutcome:
     """Return one candidate, with its excerpt where asked."""
-    ranks = {leg: _optional(candidate, f"{leg}_rank") for leg in LEGS}
+    ranks = {leg: optional(candidate, f"{leg}_rank") for leg in LEGS}
     numbers: dict[str, Any] = {
-        name: _optional(candidate, name)
+        name: optional(candidate, name)
         for name in CandidateOutcome.model_fields
         if name.endswith(("_rank", "_score")) or name == "relevance"
     }
@@ -98,13 +84,8 @@ def candidate_outcome(candidate: Candidate, *, excerpt: bool) -> CandidateOutcom
 
 def leg_ends(candidates: Sequence[Candidate]) -> dict[str, LegEnd]:
     """Return where the legs ended; one that recalled nothing is left out."""
-    ends = {}
-    for leg in ("bm25", "dense"):
-        ranked = [one for one in candidates if one.HasField(f"{leg}_rank")]  # type: ignore[arg-type]
-        if ranked:
-            last = max(ranked, key=lambda one: int(getattr(one, f"{leg}_rank")))
-            ends[leg] = LegEnd(rank=getattr(last, f"{leg}_rank"), score=_optional(last, f"{leg}_score"))
-    return ends
+    ends = {leg: leg_end(candidates, leg) for leg in ("bm25", "dense")}
+    return {leg: LegEnd(rank=end[0], score=end[1]) for leg, end in ends.items() if end is not None}
 
 
 def rule_of(candidate: Candidate) -> str | None:
@@ -135,7 +116,7 @@ def unfound_outcome(asked: str, resource: Resource, ends: dict[str, LegEnd]) -> 
     """Return what became of a resource of the memory of which no unit is a candidate."""
     state = enum_word(ParseState.DESCRIPTOR, resource.parse_state)
     if state != "parsed":
-        sentence = f"It is in the memory and not indexed: {UNREADABLE.get(state, str(state))}."
+        sentence = f"It is in the memory and not indexed: {UNPARSED.get(state, str(state))}."
         return ResourceOutcome(resource=asked, step="not_indexed", rule=None, sentence=sentence, similar=[])
     where = "; ".join(f"{leg} ended at rank {end.rank}, score {_shown(end.score)}" for leg, end in ends.items())
     sentence = f"It is in the memory and neither leg recalled a unit of it. {where or 'No leg recalled anything'}."
@@ -156,11 +137,7 @@ def _sentence(candidate: Candidate) -> str:
     if rule is None:
         return f"Returned, at {place}."
     relevance = f" (relevance {candidate.relevance:.3f})" if rule == "below_relevance" else ""
-    return f"Not returned, at {place}: {RULES.get(rule, rule)}{relevance}."
-
-
-def _optional(candidate: Candidate, field: str) -> float | int | None:
-    return getattr(candidate, field) if candidate.HasField(field) else None  # type: ignore[arg-type]
+    return f"Not returned, at {place}: {EXCLUSIONS.get(rule, rule)}{relevance}."
 
 
 def _shown(score: float | None) -> str:

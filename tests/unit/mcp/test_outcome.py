@@ -8,10 +8,9 @@ import pytest
 
 from ranktrail.trace.v1.trace_pb2 import Candidate, ExclusionReason, ParseState, Resource
 from ranktrail_client.message_json import enum_number, enum_words
+from ranktrail_client.trace_words import EXCLUSIONS, UNPARSED
 from ranktrail_mcp.known_units import MAX_CONVERSATIONS, KnownUnits, conversation_of
 from ranktrail_mcp.outcome import (
-    RULES,
-    UNREADABLE,
     candidate_outcome,
     found_outcome,
     leg_ends,
@@ -28,17 +27,12 @@ def a_candidate(rule: str | None = None, **fields: Any) -> Candidate:
     return Candidate(selected=rule is None, exclusion_reason=ExclusionReason.ValueType(number), **stated)
 
 
-def test_every_selection_rule_and_parse_state_of_the_contract_has_its_sentence() -> None:
-    assert set(RULES) == set(RULE_WORDS)
-    assert set(UNREADABLE) == {*enum_words(ParseState.DESCRIPTOR), None} - {"parsed"}
-
-
 @pytest.mark.parametrize("rule", RULE_WORDS)
 def test_a_resource_is_lost_where_its_best_candidate_was(rule: str) -> None:
     outcome = found_outcome("a.md", [a_candidate(rule, final_rank=3, relevance=0.125), a_candidate("overlap")])
     assert outcome.step == (rule if rule in {"not_reranked", "run_failed"} else "excluded")
     assert outcome.rule == rule
-    assert RULES[rule] in outcome.sentence
+    assert EXCLUSIONS[rule] in outcome.sentence
     assert ("0.125" in outcome.sentence) == (rule == "below_relevance")
 
 
@@ -66,7 +60,7 @@ def test_a_leg_ends_at_its_last_rank_and_one_without_hits_is_left_out() -> None:
     assert "bm25 ended at rank 2, score -0.500" in lost.sentence
 
 
-@pytest.mark.parametrize("state", [word for word in UNREADABLE if word is not None])
+@pytest.mark.parametrize("state", [word for word in UNPARSED if word is not None])
 def test_what_was_not_parsed_was_not_indexed(state: str) -> None:
     resource = Resource(parse_state=enum_number(ParseState.DESCRIPTOR, state))
     assert unfound_outcome("b.md", resource, {}).step == "not_indexed"

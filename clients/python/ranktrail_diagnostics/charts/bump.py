@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ranktrail.trace.v1.trace_pb2 import Candidate
 from ranktrail_client.safe_text import safe_line
-from ranktrail_diagnostics.words import optional
+from ranktrail_client.trace_words import optional
 from ranktrail_plots import ACCENT, MUTED, new_figure, themed_svg
 
 STAGES = (

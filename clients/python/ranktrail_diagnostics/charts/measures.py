@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
+from ranktrail_client.trace_words import optional
 from ranktrail_diagnostics.report_rows import MeasureRow
-from ranktrail_diagnostics.words import optional
 from ranktrail_plots import INK, MUTED, SERIES, new_figure, themed_svg
 
 DRAWN = ("nDCG@10", "R@20", "RR", "Judged@10")

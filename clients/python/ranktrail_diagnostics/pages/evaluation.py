@@ -6,6 +6,7 @@ from starlette.responses import Response
 from ranktrail.evaluation.v1 import evaluation_service_pb2 as pb
 from ranktrail_client.message_json import enum_words
 from ranktrail_client.paging import pages
+from ranktrail_client.trace_words import EXCLUSIONS
 from ranktrail_diagnostics.charts.differences import differences_chart
 from ranktrail_diagnostics.charts.funnel import funnel_chart
 from ranktrail_diagnostics.charts.measures import measures_chart
@@ -20,7 +21,6 @@ from ranktrail_diagnostics.report_rows import (
     measure_rows,
     variant_name,
 )
-from ranktrail_diagnostics.words import OUTCOMES
 
 CASES_PAGE = 50
 FORMATS = enum_words(pb.ExportEvaluationSetRequest.Format.DESCRIPTOR)
@@ -56,7 +56,7 @@ def show_report(request: Request) -> Response:
         names=names,
         steps=steps,
         losses=sorted(report.stage_loss.lost_counts.items(), key=lambda one: (-one[1], one[0])),
-        loss_words={**OUTCOMES, **LOSSES},
+        loss_words={**EXCLUSIONS, **LOSSES},
         measures_chart=measures_chart(rows, names),
         funnel_chart=funnel_chart(steps),
         variant_name=variant_name,

@@ -1,15 +1,11 @@
 """A generator behind an OpenAI-compatible endpoint: it answers from the contexts, and says which ones it used."""
 
-import json
-from types import TracebackType
-from typing import Self
-
 from pydantic import BaseModel, ConfigDict
 
 from ranktrail_evals.answers import Answer, AnswerFailed
 from ranktrail_evals.contexts import Retrieval
 from ranktrail_evals.dataset.model import Record
-from ranktrail_evals.openai_endpoint import open_endpoint
+from ranktrail_evals.openai_endpoint import EndpointFailed, ModelEndpoint
 from ranktrail_evals.passages import Context
 
 INSTRUCTION = (
@@ -29,21 +25,8 @@ class GeneratedAnswer(BaseModel):
     contexts: list[int]
 
 
-class EndpointGenerator:
-    """Answers by `model` at `url`. Use it in an `async with` block of one event loop."""
-
-    def __init__(self, url: str, model: str, *, api_key: str | None, seed: int) -> None:
-        self._client = open_endpoint(url, api_key)
-        self._model = model
-        self._seed = seed
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._client.close()
+class EndpointGenerator(ModelEndpoint):
+    """Answers by `model` at `url`."""
 
     async def answer(self, record: Record, retrieval: Retrieval) -> Answer:
         """Return the model's answer with the ids of the contexts that it names; raise AnswerFailed for none in shape.
@@ -54,21 +37,9 @@ class EndpointGenerator:
         contexts = [{"number": number, "text": context.text} for number, context in numbered.items()]
         material = {"question": record.question, "contexts": contexts}
         try:
-            completion = await self._client.chat.completions.parse(
-                model=self._model,
-                messages=[
-                    {"role": "system", "content": INSTRUCTION},
-                    {"role": "user", "content": json.dumps(material, ensure_ascii=False)},
-                ],
-                response_format=GeneratedAnswer,
-                temperature=0,
-                seed=self._seed,
-            )
-            found = completion.choices[0].message.parsed
-        except Exception as error:  # whatever a generator answers costs one answer, never the run
-            raise AnswerFailed(type(error).__name__) from error
-        if found is None:
-            raise AnswerFailed("the generator refused")
+            found = await self.parsed(INSTRUCTION, material, GeneratedAnswer)
+        except EndpointFailed as error:
+            raise AnswerFailed(str(error)) from error
         return Answer(found.answer, tuple(_id(number, numbered.get(number)) for number in found.contexts))
 
 
